@@ -1,0 +1,42 @@
+#include "isochron/base/clock.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+namespace isochron {
+
+int64_t monotonic_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+int64_t process_start_ns() {
+  static const int64_t start = [] {
+    // Field 22 of /proc/self/stat: ticks since boot. The command name (field 2) may hold blanks, so count from its ')'.
+    char text[1024] = {};
+    FILE* file = std::fopen("/proc/self/stat", "r");
+    if (!file) return monotonic_ns();
+    const size_t size = std::fread(text, 1, sizeof text - 1, file);
+    std::fclose(file);
+    text[size] = 0;
+    const char* rest = std::strrchr(text, ')');
+    unsigned long long ticks = 0;
+    if (!rest ||
+        std::sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+                    &ticks) != 1)
+      return monotonic_ns();
+    // Ticks count from boot (CLOCK_BOOTTIME); move them to the monotonic clock.
+    timespec boot{};
+    clock_gettime(CLOCK_BOOTTIME, &boot);
+    const int64_t suspended = int64_t{boot.tv_sec} * 1'000'000'000 + boot.tv_nsec - monotonic_ns();
+    const int64_t from_boot = static_cast<int64_t>(ticks) * (1'000'000'000 / sysconf(_SC_CLK_TCK));
+    return from_boot - suspended;
+  }();
+  return start;
+}
+
+}  // namespace isochron

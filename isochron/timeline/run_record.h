@@ -1,0 +1,84 @@
+// The record of one training run, from whatever source: our own engine, a watched foreign process, a
+// log or a trace. Everything that explains a run (diagnose/, report/) sees only this type.
+//
+//   RunRecord run = RunRecord::from_json(text);
+//   for (const Epoch& epoch : run.epochs) fmt::print("{}: {:.2f} s\n", epoch.index, epoch.seconds);
+//
+// All times are seconds since `RunRecord` time zero, which is the start of the process where that is
+// known. docs/run-record.md documents the JSON form.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "isochron/timeline/phase.h"
+
+namespace isochron {
+
+// A named interval with a phase.
+struct Span {
+  std::string name;
+  Phase phase = Phase::other;
+  double start = 0;
+  double seconds = 0;
+  int epoch = 0;   // 1-based; 0: outside any epoch
+  int thread = 0;  // 0: the training thread
+};
+
+// A reading of the process or machine. A missing value was not measured.
+struct Sample {
+  double time = 0;
+  std::map<std::string, double> values;  // e.g. "rss_bytes", "cpu_seconds", "major_faults", "read_bytes"
+};
+
+// One optimizer update.
+struct Step {
+  int64_t index = 0;  // 1-based over the whole run
+  int epoch = 0;
+  double start = 0;
+  double seconds = 0;
+  std::optional<double> input_seconds;  // the part spent waiting for its batch
+};
+
+// One pass over the training data.
+struct Epoch {
+  int index = 0;  // 1-based, as the run itself counts where it does
+  double start = 0;
+  double seconds = 0;
+  std::optional<int64_t> steps;
+  std::optional<int64_t> examples;
+  std::optional<double> validation_seconds;  // part of `seconds`
+  PhaseSeconds phases{};                     // all zero where the source can't tell
+  std::map<std::string, double> metrics;     // loss, accuracy, …
+};
+
+// Something known about the run that is no time series: "framework" = "keras", "exit" = "-9", …
+struct Fact {
+  std::string key;
+  std::string value;
+  std::string source;  // where it was seen: a file and line, a reading
+};
+
+struct RunRecord {
+  std::string source;     // "isochron", "watch", "console", "kineto", "xplane", "tfevents", "csv", …
+  std::string framework;  // "isochron", "keras", "tensorflow", "pytorch", "lightning", …; empty: unknown
+  double seconds = 0;     // the whole run
+  std::vector<Epoch> epochs;
+  std::vector<Step> steps;
+  std::vector<Span> spans;
+  std::vector<Sample> samples;
+  std::vector<Fact> facts;
+
+  std::string to_json(int indent = 1) const;
+  // Throws FileError naming the place that does not fit the schema.
+  static RunRecord from_json(const std::string& text);
+  // Spans and epochs in the Chrome trace format (chrome://tracing, Perfetto).
+  std::string to_chrome_trace() const;
+
+  const Fact* find_fact(const std::string& key) const;
+};
+
+}  // namespace isochron
