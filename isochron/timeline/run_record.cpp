@@ -37,7 +37,69 @@ json to_json(const Epoch& e) {
   if (e.validation_seconds) out["validation_seconds"] = *e.validation_seconds;
   if (json phases = phases_to_json(e.phases); !phases.empty()) out["phases"] = std::move(phases);
   if (!e.metrics.empty()) out["metrics"] = e.metrics;
+  if (e.first_step_seconds) out["first_step_seconds"] = *e.first_step_seconds;
+  if (e.input_seconds) out["input_seconds"] = *e.input_seconds;
+  if (e.resolution > 0) out["resolution"] = e.resolution;
   return out;
+}
+
+json to_json(const Step& s) {
+  json out{{"index", s.index}, {"epoch", s.epoch}, {"start", s.start}, {"seconds", s.seconds}};
+  if (s.input_seconds) out["input_seconds"] = *s.input_seconds;
+  return out;
+}
+
+Step step_from(const json& in) {
+  return {in.at("index"), in.value("epoch", 0), in.value("start", 0.0), in.at("seconds"),
+          optional_of<double>(in, "input_seconds")};
+}
+
+json to_json(const Fact& f) {
+  json out{{"key", f.key}, {"value", f.value}, {"source", f.source}};
+  if (f.time) out["time"] = *f.time;
+  if (f.epoch > 0) out["epoch"] = f.epoch;
+  return out;
+}
+
+json to_json(const Profile& p) {
+  json out{{"source", p.source}, {"start", p.start}, {"seconds", p.seconds}};
+  out["steps"] = json::array();
+  for (size_t i = 0; i < p.steps.size(); ++i) {
+    json step = to_json(p.steps[i]);
+    if (i < p.step_phases.size()) step["phases"] = phases_to_json(p.step_phases[i]);
+    out["steps"].push_back(std::move(step));
+  }
+  out["ops"] = json::array();
+  for (const ProfileOp& op : p.ops) {
+    json row{{"name", op.name}, {"phase", name_of(op.phase)}, {"counts", op.counts}, {"seconds", op.seconds}};
+    if (!op.elements.empty()) row["elements"] = op.elements;
+    out["ops"].push_back(std::move(row));
+  }
+  return out;
+}
+
+PhaseSeconds phases_from(const json& in) {
+  PhaseSeconds phases{};
+  if (auto it = in.find("phases"); it != in.end())
+    for (const auto& [name, seconds] : it->items()) phases[static_cast<int>(phase_of(name))] = seconds;
+  return phases;
+}
+
+Profile profile_from(const json& in) {
+  Profile p{in.value("source", ""), in.value("start", 0.0), in.value("seconds", 0.0), {}, {}, {}};
+  for (const json& step : in.at("steps")) {
+    p.steps.push_back(step_from(step));
+    p.step_phases.push_back(phases_from(step));
+  }
+  for (const json& op : in.value("ops", json::array())) {
+    p.ops.push_back({op.at("name"), phase_of(op.at("phase")), op.at("counts"), op.at("seconds"),
+                     op.value("elements", std::vector<double>())});
+    const ProfileOp& row = p.ops.back();
+    if (row.counts.size() != p.steps.size() || row.seconds.size() != p.steps.size() ||
+        (!row.elements.empty() && row.elements.size() != p.steps.size()))
+      fail<FileError>("run record", "operation \"{}\" must have one value per step, {}", row.name, p.steps.size());
+  }
+  return p;
 }
 
 Epoch epoch_from(const json& in) {
@@ -48,8 +110,10 @@ Epoch epoch_from(const json& in) {
   e.steps = optional_of<int64_t>(in, "steps");
   e.examples = optional_of<int64_t>(in, "examples");
   e.validation_seconds = optional_of<double>(in, "validation_seconds");
-  if (auto it = in.find("phases"); it != in.end())
-    for (const auto& [name, seconds] : it->items()) e.phases[static_cast<int>(phase_of(name))] = seconds;
+  e.phases = phases_from(in);
+  e.first_step_seconds = optional_of<double>(in, "first_step_seconds");
+  e.input_seconds = optional_of<double>(in, "input_seconds");
+  e.resolution = in.value("resolution", 0.0);
   if (auto it = in.find("metrics"); it != in.end())
     for (const auto& [name, value] : it->items())
       if (value.is_number()) e.metrics[name] = value;
@@ -63,11 +127,7 @@ std::string RunRecord::to_json(int indent) const {
   out["epochs"] = json::array();
   for (const Epoch& e : epochs) out["epochs"].push_back(isochron::to_json(e));
   out["steps"] = json::array();
-  for (const Step& s : steps) {
-    json step{{"index", s.index}, {"epoch", s.epoch}, {"start", s.start}, {"seconds", s.seconds}};
-    if (s.input_seconds) step["input_seconds"] = *s.input_seconds;
-    out["steps"].push_back(std::move(step));
-  }
+  for (const Step& s : steps) out["steps"].push_back(isochron::to_json(s));
   out["spans"] = json::array();
   for (const Span& s : spans)
     out["spans"].push_back({{"name", s.name},
@@ -79,7 +139,19 @@ std::string RunRecord::to_json(int indent) const {
   out["samples"] = json::array();
   for (const Sample& s : samples) out["samples"].push_back({{"time", s.time}, {"values", s.values}});
   out["facts"] = json::array();
-  for (const Fact& f : facts) out["facts"].push_back({{"key", f.key}, {"value", f.value}, {"source", f.source}});
+  for (const Fact& f : facts) out["facts"].push_back(isochron::to_json(f));
+  if (!profiles.empty()) {
+    out["profiles"] = json::array();
+    for (const Profile& p : profiles) out["profiles"].push_back(isochron::to_json(p));
+  }
+  if (wall_start) out["wall_start"] = *wall_start;
+  if (planned_epochs) out["planned_epochs"] = *planned_epochs;
+  if (open_epoch) {
+    json open{{"index", open_epoch->index}, {"start", open_epoch->start}};
+    if (open_epoch->step) open["step"] = *open_epoch->step;
+    if (open_epoch->steps) open["steps"] = *open_epoch->steps;
+    out["open_epoch"] = std::move(open);
+  }
   return out.dump(indent, ' ', false, json::error_handler_t::replace);
 }
 
@@ -93,9 +165,7 @@ RunRecord RunRecord::from_json(const std::string& text) {
     run.framework = in.value("framework", "");
     run.seconds = in.value("seconds", 0.0);
     for (const json& e : in.value("epochs", json::array())) run.epochs.push_back(epoch_from(e));
-    for (const json& s : in.value("steps", json::array()))
-      run.steps.push_back({s.at("index"), s.value("epoch", 0), s.value("start", 0.0), s.at("seconds"),
-                           optional_of<double>(s, "input_seconds")});
+    for (const json& s : in.value("steps", json::array())) run.steps.push_back(step_from(s));
     for (const json& s : in.value("spans", json::array()))
       run.spans.push_back({s.at("name"), phase_of(s.at("phase")), s.at("start"), s.at("seconds"), s.value("epoch", 0),
                            s.value("thread", 0)});
@@ -106,7 +176,14 @@ RunRecord RunRecord::from_json(const std::string& text) {
       run.samples.push_back(std::move(sample));
     }
     for (const json& f : in.value("facts", json::array()))
-      run.facts.push_back({f.at("key"), f.at("value"), f.value("source", "")});
+      run.facts.push_back(
+          {f.at("key"), f.at("value"), f.value("source", ""), optional_of<double>(f, "time"), f.value("epoch", 0)});
+    for (const json& p : in.value("profiles", json::array())) run.profiles.push_back(profile_from(p));
+    run.wall_start = optional_of<double>(in, "wall_start");
+    run.planned_epochs = optional_of<int>(in, "planned_epochs");
+    if (auto it = in.find("open_epoch"); it != in.end())
+      run.open_epoch = OpenEpoch{it->at("index"), it->value("start", 0.0), optional_of<int64_t>(*it, "step"),
+                                 optional_of<int64_t>(*it, "steps")};
     return run;
   } catch (const json::exception& e) {
     fail<FileError>("run record", "not a run record: {}", e.what());

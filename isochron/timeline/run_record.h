@@ -31,7 +31,7 @@ struct Span {
 // A reading of the process or machine. A missing value was not measured.
 struct Sample {
   double time = 0;
-  std::map<std::string, double> values;  // e.g. "rss_bytes", "cpu_seconds", "major_faults", "read_bytes"
+  std::map<std::string, double> values;  // by the names of timeline/sample_keys.h
 };
 
 // One optimizer update.
@@ -52,7 +52,18 @@ struct Epoch {
   std::optional<int64_t> examples;
   std::optional<double> validation_seconds;  // part of `seconds`
   PhaseSeconds phases{};                     // all zero where the source can't tell
-  std::map<std::string, double> metrics;     // loss, accuracy, …
+  std::map<std::string, double> metrics;     // loss, accuracy, …; "tokens": tokens seen in this epoch
+  std::optional<double> first_step_seconds;  // from the epoch's start to the end of its first step
+  std::optional<double> input_seconds;       // the part spent waiting for batches
+  double resolution = 0;                     // `seconds` may be off by this much: logs round
+};
+
+// An epoch that began and, as far as the record goes, did not end.
+struct OpenEpoch {
+  int index = 0;
+  double start = 0;
+  std::optional<int64_t> step;   // steps done
+  std::optional<int64_t> steps;  // of so many
 };
 
 // Something known about the run that is no time series: "framework" = "keras", "exit" = "-9", …
@@ -60,17 +71,42 @@ struct Fact {
   std::string key;
   std::string value;
   std::string source;  // where it was seen: a file and line, a reading
+  std::optional<double> time;
+  int epoch = 0;  // the epoch under way, 0: outside any
+};
+
+// What one operation cost in each step of a profile: vectors run parallel to `Profile::steps`.
+struct ProfileOp {
+  std::string name;
+  Phase phase = Phase::other;
+  std::vector<int64_t> counts;
+  std::vector<double> seconds;   // self time: the callees' share is theirs
+  std::vector<double> elements;  // sizes of the inputs, summed; empty where shapes were not recorded
+};
+
+// A window of the run seen through a profiler (Kineto, XPlane, our own): steps and operations.
+struct Profile {
+  std::string source;  // the file it came from
+  double start = 0;
+  double seconds = 0;
+  std::vector<Step> steps;                // at least one; the whole window where no steps are marked
+  std::vector<PhaseSeconds> step_phases;  // by step: the training thread's time, no second counted twice
+  std::vector<ProfileOp> ops;
 };
 
 struct RunRecord {
   std::string source;     // "isochron", "watch", "console", "kineto", "xplane", "tfevents", "csv", …
-  std::string framework;  // "isochron", "keras", "tensorflow", "pytorch", "lightning", …; empty: unknown
+  std::string framework;  // "isochron", "keras", "tensorflow", "torch", "lightning", …; empty: unknown
   double seconds = 0;     // the whole run
   std::vector<Epoch> epochs;
   std::vector<Step> steps;
   std::vector<Span> spans;
   std::vector<Sample> samples;
   std::vector<Fact> facts;
+  std::vector<Profile> profiles;
+  std::optional<double> wall_start;   // Unix time of time zero
+  std::optional<int> planned_epochs;  // as the run announced them
+  std::optional<OpenEpoch> open_epoch;
 
   std::string to_json(int indent = 1) const;
   // Throws FileError naming the place that does not fit the schema.
