@@ -1,0 +1,183 @@
+"""Loss values, their gradients and metric results from Keras 3 in float64 -> losses.json.
+
+Run: bench/.venv/bin/python tests/references/generate_losses.py
+"""
+
+import os
+
+os.environ.update(KERAS_BACKEND="tensorflow", TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="-1")
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from reference_io import number, tensor, write
+
+keras.config.set_floatx("float64")
+rng = np.random.default_rng(7)
+
+ROWS, CLASSES = 5, 4
+targets = rng.normal(size=(ROWS, CLASSES))
+predictions = targets + rng.normal(size=(ROWS, CLASSES))
+logits = 2 * rng.normal(size=(ROWS, CLASSES))
+probabilities = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
+sigmoids = 1 / (1 + np.exp(-logits))
+classes = rng.integers(0, CLASSES, ROWS)
+one_hot = np.eye(CLASSES)[classes]
+bits = (rng.random((ROWS, CLASSES)) < 0.5).astype(np.float64)
+distribution = rng.dirichlet(np.ones(CLASSES), ROWS)
+counts = rng.poisson(2.0, (ROWS, CLASSES)).astype(np.float64)
+rates = rng.uniform(0.2, 4.0, (ROWS, CLASSES))
+row_weights = rng.uniform(0.1, 2.0, ROWS)
+row_weights[2] = 0.0
+
+# name -> Keras class and its (config, y_true, y_pred) variants.
+LOSSES = {
+    "mse": (keras.losses.MeanSquaredError, [({}, targets, predictions)]),
+    "mae": (keras.losses.MeanAbsoluteError, [({}, targets, predictions)]),
+    "mape": (keras.losses.MeanAbsolutePercentageError, [({}, targets, predictions)]),
+    "huber": (keras.losses.Huber, [({}, targets, predictions), ({"delta": 0.3}, targets, predictions)]),
+    "log_cosh": (keras.losses.LogCosh, [({}, targets, predictions), ({}, 60 * targets, predictions)]),
+    "binary_crossentropy": (
+        keras.losses.BinaryCrossentropy,
+        [
+            ({}, bits, sigmoids),
+            ({"from_logits": True}, bits, logits),
+            ({"label_smoothing": 0.1}, bits, sigmoids),
+            ({"from_logits": True, "label_smoothing": 0.2}, bits, logits),
+            ({}, bits, 1 - bits),
+        ],
+    ),
+    "categorical_crossentropy": (
+        keras.losses.CategoricalCrossentropy,
+        [
+            ({}, one_hot, probabilities),
+            ({"from_logits": True}, one_hot, logits),
+            ({"label_smoothing": 0.1}, one_hot, probabilities),
+            ({"from_logits": True, "label_smoothing": 0.2}, one_hot, logits),
+            ({}, one_hot, 3 * probabilities),
+        ],
+    ),
+    "sparse_categorical_crossentropy": (
+        keras.losses.SparseCategoricalCrossentropy,
+        [({}, classes, probabilities), ({"from_logits": True}, classes, logits)],
+    ),
+    "kl_divergence": (keras.losses.KLDivergence, [({}, distribution, probabilities), ({}, one_hot, probabilities)]),
+    "hinge": (keras.losses.Hinge, [({}, 2 * bits - 1, predictions), ({}, bits, predictions)]),
+    "squared_hinge": (keras.losses.SquaredHinge, [({}, 2 * bits - 1, predictions), ({}, bits, predictions)]),
+    "categorical_hinge": (keras.losses.CategoricalHinge, [({}, one_hot, predictions)]),
+    "cosine_similarity": (
+        keras.losses.CosineSimilarity,
+        [({}, targets, predictions), ({"axis": 0}, targets, predictions)],
+    ),
+    "poisson": (keras.losses.Poisson, [({}, counts, rates)]),
+}
+REDUCTIONS = ("sum_over_batch_size", "sum", "mean", "mean_with_sample_weight", "none")
+
+
+def loss_case(name, make, config, y_true, y_pred, reduction, weights):
+    loss = make(reduction=None if reduction == "none" else reduction, **config)
+    variable = tf.Variable(y_pred)
+    with tf.GradientTape() as tape:
+        value = loss(y_true, variable, sample_weight=weights)
+        total = tf.reduce_sum(value)
+    return {
+        "loss": name,
+        "config": config,
+        "reduction": reduction,
+        "y_true": tensor(y_true),
+        "y_pred": tensor(y_pred),
+        "sample_weight": None if weights is None else tensor(weights),
+        "value": tensor(value.numpy()),
+        "gradient": tensor(tape.gradient(total, variable).numpy()),
+    }
+
+
+def loss_cases():
+    for name, (make, variants) in LOSSES.items():
+        for index, (config, y_true, y_pred) in enumerate(variants):
+            # The reductions are one shared mechanism: try them all on the first variant, the default on the others.
+            for reduction in REDUCTIONS if index == 0 else REDUCTIONS[:1]:
+                for weights in (None, row_weights):
+                    if weights is not None and config.get("axis") == 0:
+                        continue
+                    yield loss_case(name, make, config, y_true, y_pred, reduction, weights)
+
+
+def metric_case(name, metric, config, updates):
+    recorded = []
+    for y_true, y_pred, weights in updates:
+        metric.update_state(y_true, y_pred, sample_weight=weights)
+        recorded.append(
+            {
+                "y_true": tensor(y_true),
+                "y_pred": tensor(y_pred),
+                "sample_weight": None if weights is None else tensor(weights),
+                "result": number(metric.result().numpy()),
+            }
+        )
+    return {"metric": name, "config": config, "updates": recorded}
+
+
+def metric_updates(kind, weighted):
+    """Three batches of different size; `kind` says what y_true and y_pred look like."""
+    for rows in (6, 4, 3):
+        labels = rng.integers(0, CLASSES, rows)
+        scores = rng.normal(size=(rows, CLASSES)) + np.eye(CLASSES)[labels]
+        shares = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
+        flags = rng.integers(0, 2, rows)
+        weights = rng.uniform(0.2, 2.0, rows) if weighted else None
+        y_true, y_pred = {
+            "sparse": (labels, shares),
+            "one_hot": (np.eye(CLASSES)[labels], shares),
+            "binary": (flags[:, None], 0.3 * flags[:, None] + 0.7 * rng.random((rows, 1))),
+            "real": (scores, scores + rng.normal(size=scores.shape)),
+            "exact": (labels, np.where(rng.random(rows) < 0.5, labels, 0).astype(np.float64)),
+        }[kind]
+        yield y_true, y_pred.astype(keras.config.floatx()), weights
+
+
+METRICS = [
+    ("accuracy", keras.metrics.Accuracy, "exact", {}),
+    ("binary_accuracy", keras.metrics.BinaryAccuracy, "binary", {}),
+    ("binary_accuracy", keras.metrics.BinaryAccuracy, "binary", {"threshold": 0.3}),
+    ("categorical_accuracy", keras.metrics.CategoricalAccuracy, "one_hot", {}),
+    ("sparse_categorical_accuracy", keras.metrics.SparseCategoricalAccuracy, "sparse", {}),
+    ("top_k_categorical_accuracy", keras.metrics.TopKCategoricalAccuracy, "one_hot", {"k": 2}),
+    ("sparse_top_k_categorical_accuracy", keras.metrics.SparseTopKCategoricalAccuracy, "sparse", {"k": 3}),
+    ("precision", keras.metrics.Precision, "binary", {}),
+    ("precision", keras.metrics.Precision, "binary", {"thresholds": 0.7}),
+    ("recall", keras.metrics.Recall, "binary", {}),
+    ("recall", keras.metrics.Recall, "binary", {"thresholds": 0.2}),
+    ("auc", keras.metrics.AUC, "binary", {}),
+    ("auc", keras.metrics.AUC, "binary", {"num_thresholds": 20}),
+    ("auc", keras.metrics.AUC, "binary", {"curve": "PR"}),
+    ("mse", keras.metrics.MeanSquaredError, "real", {}),
+    ("mae", keras.metrics.MeanAbsoluteError, "real", {}),
+]
+
+
+def metric_cases():
+    for name, make, kind, config in METRICS:
+        for weighted in (False, True):
+            # TensorFlow's in_top_k knows float32 only.
+            keras.config.set_floatx("float32" if "top_k" in name else "float64")
+            yield metric_case(name, make(**config), config, metric_updates(kind, weighted))
+    for threshold in (0.5, 0.3):
+        metric = keras.metrics.F1Score(threshold=threshold, average="micro")
+        updates = [(y.astype(np.float64), p, w) for y, p, w in metric_updates("binary", False)]
+        yield metric_case("f1", metric, {"threshold": threshold, "average": "micro"}, updates)
+    for average in ("macro", "micro", "weighted"):
+        metric = keras.metrics.F1Score(average=average)
+        yield metric_case("f1", metric, {"average": average}, metric_updates("one_hot", average == "macro"))
+    mean = keras.metrics.Mean()
+    updates = []
+    for values, weights in ((rng.normal(size=3), None), (rng.normal(size=5), rng.uniform(0, 2, 5))):
+        mean.update_state(values, sample_weight=weights)
+        weight = None if weights is None else tensor(weights)
+        updates.append({"values": tensor(values), "sample_weight": weight, "result": number(mean.result().numpy())})
+    yield {"metric": "mean", "config": {}, "updates": updates}
+
+
+if __name__ == "__main__":
+    write("losses.json", {"losses": list(loss_cases()), "metrics": list(metric_cases())})
