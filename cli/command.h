@@ -40,7 +40,7 @@ class Arguments {
   // Several values; as an option they may be separated by commas.
   Arguments& list(const std::string& names, std::vector<std::string>& values, const std::string& help,
                   bool required = false);
-  // All that follows the options (`watch [options] -- python train.py --epochs 3`), left alone.
+  // All that follows `--` (`watch [options] -- python train.py --epochs 3`), left alone.
   Arguments& rest(const std::string& name, std::vector<std::string>& values, const std::string& help);
   // A paragraph below the options in --help.
   Arguments& footer(const std::string& text);

@@ -48,17 +48,18 @@ Arguments& Arguments::flag(const std::string& names, bool& value, const std::str
 }
 
 Arguments& Arguments::value(const std::string& names, std::string& value, const std::string& help, bool required) {
-  app_.add_option(names, value, help, !value.empty())->required(required);
+  CLI::Option* option = app_.add_option(names, value, help)->required(required);
+  if (!value.empty()) option->capture_default_str();
   return *this;
 }
 
 Arguments& Arguments::value(const std::string& names, int& value, const std::string& help) {
-  app_.add_option(names, value, help, true);
+  app_.add_option(names, value, help)->capture_default_str();
   return *this;
 }
 
 Arguments& Arguments::value(const std::string& names, double& value, const std::string& help) {
-  app_.add_option(names, value, help, true);
+  app_.add_option(names, value, help)->capture_default_str();
   return *this;
 }
 
@@ -71,8 +72,6 @@ Arguments& Arguments::list(const std::string& names, std::vector<std::string>& v
 
 Arguments& Arguments::rest(const std::string& name, std::vector<std::string>& values, const std::string& help) {
   app_.add_option(name, values, help);
-  app_.prefix_command();
-  app_.positionals_at_end();
   return *this;
 }
 
