@@ -9,6 +9,8 @@ target_include_directories(isochron_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJ
 target_compile_options(isochron_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers
   $<$<BOOL:${ISOCHRON_WERROR}>:-Werror> -fno-semantic-interposition)
+# Three Highway targets: plain x86-64, AVX2 and AVX-512; the ones between would only lengthen the build.
+target_compile_definitions(isochron_flags INTERFACE "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4)")
 target_link_libraries(isochron_flags INTERFACE Threads::Threads fmt::fmt)
 if(ISOCHRON_SANITIZE)
   target_compile_options(isochron_flags INTERFACE -fsanitize=${ISOCHRON_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
