@@ -1,0 +1,180 @@
+#include "isochron/kernels/gemm/gemm.h"
+
+#include <algorithm>
+
+#include "isochron/base/error.h"
+#include "isochron/kernels/gemm/product.h"
+
+namespace isochron::kernels {
+namespace {
+
+struct Range {
+  int64_t begin = 0, size = 0;
+};
+
+// Part `part` of `parts` of 0 .. size, in whole units; the first parts are the larger ones.
+Range part_of(int64_t size, int64_t unit, int64_t part, int64_t parts) {
+  const int64_t units = (size + unit - 1) / unit;
+  const int64_t begin = units / parts * part + std::min(part, units % parts);
+  const int64_t count = units / parts + (part < units % parts);
+  return {std::min(size, begin * unit), std::min(size, (begin + count) * unit) - std::min(size, begin * unit)};
+}
+
+// Columns are split by whole cache lines, so that two threads never write one line of an aligned C.
+int64_t column_unit(DType dtype) { return 64 / static_cast<int64_t>(size_of(dtype)); }
+
+struct Share {
+  Range rows, cols;
+};
+
+// The grid of threads over C whose largest share costs least: the sums, plus reading the borders of A and B.
+Share share_of(const GemmShape& shape, int thread, int threads) {
+  const int64_t unit = column_unit(shape.dtype);
+  int64_t best_cost = INT64_MAX;
+  int best_down = 1;
+  for (int down = 1; down <= threads; ++down) {
+    if (threads % down != 0) continue;
+    const int64_t rows = part_of(shape.m, 1, 0, down).size;
+    const int64_t cols = part_of(shape.n, unit, 0, threads / down).size;
+    const int64_t cost = rows * cols + 4 * cols + 2 * rows;
+    if (cost < best_cost) best_cost = cost, best_down = down;
+  }
+  const int across = threads / best_down;
+  return {part_of(shape.m, 1, thread / across, best_down), part_of(shape.n, unit, thread % across, across)};
+}
+
+template <class T>
+Product<T> product_of(const GemmShape& shape, const GemmArgs& args, const Share& share) {
+  const auto [row, rows] = share.rows;
+  const auto [col, cols] = share.cols;
+  const T* a = static_cast<const T*>(args.a);
+  const T* b = static_cast<const T*>(args.b);
+  const T* bias = static_cast<const T*>(args.bias);
+  T* c = static_cast<T*>(args.c);
+  T* pre = static_cast<T*>(args.pre_activation);
+  const int64_t c_offset = row * args.ldc + col;
+  return {.m = rows,
+          .n = cols,
+          .k = shape.k,
+          .a = a + (shape.trans_a ? row : row * args.lda),
+          .lda = args.lda,
+          .trans_a = shape.trans_a,
+          .b = b + (shape.trans_b ? col * args.ldb : col),
+          .ldb = args.ldb,
+          .trans_b = shape.trans_b,
+          .c = c + c_offset,
+          .ldc = args.ldc,
+          .bias = bias ? bias + col : nullptr,
+          .pre_activation = pre ? pre + c_offset : nullptr,
+          .activation = args.activation,
+          .alpha = static_cast<T>(args.activation_alpha),
+          .accumulate = args.accumulate};
+}
+
+template <class F>
+auto visit_float(DType dtype, F&& f) {
+  ISO_CHECK(dtype == DType::float32 || dtype == DType::float64);
+  return dtype == DType::float32 ? f(Type<float>{}) : f(Type<double>{});
+}
+
+void check(const GemmShape& shape, const GemmArgs& args, int thread, int threads) {
+  ISO_CHECK(shape.m >= 0 && shape.n >= 0 && shape.k >= 0);
+  ISO_CHECK(thread >= 0 && thread < threads);
+  ISO_CHECK(!args.accumulate || (!args.bias && !args.pre_activation && args.activation == GemmActivation::none));
+}
+
+void run_share(const GemmShape& shape, const GemmArgs& args, const Share& share, void* scratch) {
+  visit_float(shape.dtype, [&]<class T>(Type<T>) { run_product(product_of<T>(shape, args, share), scratch); });
+}
+
+size_t share_scratch(const GemmShape& shape, const Share& share) {
+  return visit_float(shape.dtype,
+                     [&]<class T>(Type<T>) { return product_scratch_bytes(product_of<T>(shape, {}, share)); });
+}
+
+GemmArgs batch_item(const GemmShape& shape, GemmArgs args, const BatchStrides& strides, int64_t item) {
+  const int64_t size = static_cast<int64_t>(size_of(shape.dtype));
+  args.a = static_cast<const char*>(args.a) + item * strides.a * size;
+  args.b = static_cast<const char*>(args.b) + item * strides.b * size;
+  args.c = static_cast<char*>(args.c) + item * strides.c * size;
+  if (args.pre_activation) args.pre_activation = static_cast<char*>(args.pre_activation) + item * strides.c * size;
+  return args;
+}
+
+}  // namespace
+
+size_t gemm_scratch_bytes(const GemmShape& shape, int threads) {
+  size_t bytes = share_scratch(shape, share_of(shape, 0, 1));  // batched_gemm may give a thread whole products
+  for (int thread = 0; thread < threads; ++thread)
+    bytes = std::max(bytes, share_scratch(shape, share_of(shape, thread, threads)));
+  return bytes;
+}
+
+void gemm(const GemmShape& shape, const GemmArgs& args, void* scratch, int thread, int threads) {
+  check(shape, args, thread, threads);
+  run_share(shape, args, share_of(shape, thread, threads), scratch);
+}
+
+void batched_gemm(const GemmShape& shape, const GemmArgs& args, int64_t batch, const BatchStrides& strides,
+                  void* scratch, int thread, int threads) {
+  check(shape, args, thread, threads);
+  // Whole products to each thread while that leaves nobody idle for long, else every product split over all.
+  const int64_t rounds = (batch + threads - 1) / threads;
+  const bool whole = rounds * threads * 8 <= batch * 9;
+  const Range items = whole ? part_of(batch, 1, thread, threads) : Range{0, batch};
+  const Share share = whole ? share_of(shape, 0, 1) : share_of(shape, thread, threads);
+  for (int64_t item = items.begin; item < items.begin + items.size; ++item)
+    run_share(shape, batch_item(shape, args, strides, item), share, scratch);
+}
+
+namespace {
+
+// A block of gemm_tiles: about half of L1, several full rows when they fit.
+constexpr int64_t kTileElements = 4096;
+constexpr int64_t kTileColumns = 1024;
+
+int64_t tile_columns(const GemmShape& shape) { return std::min(shape.n, kTileColumns); }
+int64_t tile_stride(const GemmShape& shape) { return (tile_columns(shape) + 15) / 16 * 16; }
+int64_t tile_rows(const GemmShape& shape) {
+  return std::min(shape.m, std::max<int64_t>(kTileElements / std::max<int64_t>(tile_stride(shape), 1) / 6, 1) * 6);
+}
+size_t tile_bytes(const GemmShape& shape) {
+  return static_cast<size_t>(tile_rows(shape) * tile_stride(shape)) * sizeof(float);
+}
+
+template <class F>
+void for_each_block(const GemmShape& shape, int thread, int threads, F&& f) {
+  const auto [rows, cols] = share_of(shape, thread, threads);
+  const int64_t step = std::max<int64_t>(tile_rows(shape), 1);
+  for (int64_t row = 0; row < rows.size; row += step)
+    for (int64_t col = 0; col < cols.size; col += kTileColumns)
+      f(Share{{rows.begin + row, std::min(step, rows.size - row)},
+              {cols.begin + col, std::min(kTileColumns, cols.size - col)}});
+}
+
+}  // namespace
+
+size_t gemm_tiles_scratch_bytes(const GemmShape& shape, int threads) {
+  size_t inner = 0;
+  for (int thread = 0; thread < threads; ++thread)
+    for_each_block(shape, thread, threads,
+                   [&](const Share& block) { inner = std::max(inner, share_scratch(shape, block)); });
+  return tile_bytes(shape) + inner;
+}
+
+void gemm_tiles(const GemmShape& shape, const GemmArgs& args, void* scratch, int thread, int threads, void* context,
+                GemmConsume consume) {
+  check(shape, args, thread, threads);
+  ISO_CHECK(shape.dtype == DType::float32 && !args.accumulate && !args.pre_activation);
+  float* tile = static_cast<float*>(scratch);
+  void* inner = static_cast<char*>(scratch) + tile_bytes(shape);
+  for_each_block(shape, thread, threads, [&](const Share& block) {
+    Product<float> product = product_of<float>(shape, args, block);
+    product.c = tile;
+    product.ldc = tile_stride(shape);
+    run_product(product, inner);
+    consume(context, block.rows.begin, block.cols.begin, block.rows.size, block.cols.size, tile, product.ldc);
+  });
+}
+
+}  // namespace isochron::kernels

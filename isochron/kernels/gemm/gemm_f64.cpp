@@ -1,0 +1,23 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "isochron/kernels/gemm/gemm_f64.cpp"
+#include <hwy/foreach_target.h>
+
+#include "isochron/kernels/gemm/driver-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace isochron::kernels::HWY_NAMESPACE {
+void run_f64(const Product<double>& product, void* scratch) { run(product, scratch); }
+size_t scratch_bytes_f64(const Product<double>& product) { return scratch_bytes(product); }
+}  // namespace isochron::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace isochron::kernels {
+HWY_EXPORT(run_f64);
+HWY_EXPORT(scratch_bytes_f64);
+void run_product(const Product<double>& product, void* scratch) { HWY_DYNAMIC_DISPATCH(run_f64)(product, scratch); }
+size_t product_scratch_bytes(const Product<double>& product) {
+  return HWY_DYNAMIC_DISPATCH(scratch_bytes_f64)(product);
+}
+}  // namespace isochron::kernels
+#endif

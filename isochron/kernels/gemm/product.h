@@ -1,0 +1,34 @@
+// One thread's product, without threads: what gemm.cpp hands to the per-instruction-set code.
+#pragma once
+
+#include "isochron/kernels/gemm/gemm.h"
+
+namespace isochron::kernels {
+
+// C (m,n) = activation(op(A) op(B) + bias); fields as in GemmShape and GemmArgs.
+template <class T>
+struct Product {
+  int64_t m, n, k;
+  const T* a;
+  int64_t lda;
+  bool trans_a;
+  const T* b;
+  int64_t ldb;
+  bool trans_b;
+  T* c;
+  int64_t ldc;
+  const T* bias;
+  T* pre_activation;
+  GemmActivation activation;
+  T alpha;
+  bool accumulate;
+};
+
+void run_product(const Product<float>& product, void* scratch);
+void run_product(const Product<double>& product, void* scratch);
+
+// Scratch that run_product needs for these m, n, k and transpositions (pointers are not looked at).
+size_t product_scratch_bytes(const Product<float>& product);
+size_t product_scratch_bytes(const Product<double>& product);
+
+}  // namespace isochron::kernels

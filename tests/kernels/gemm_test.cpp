@@ -1,0 +1,341 @@
+// Products against a plain triple loop in double, on every instruction set of the machine.
+#include "isochron/kernels/gemm/gemm.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "isochron/base/error.h"
+#include "isochron/kernels/isa.h"
+
+namespace isochron::kernels {
+namespace {
+
+constexpr double kGuard = -777;  // fills what a product must not touch
+
+double activation_of(GemmActivation activation, double alpha, double x) {
+  switch (activation) {
+    case GemmActivation::none:
+      return x;
+    case GemmActivation::relu:
+      return std::max(x, 0.0);
+    case GemmActivation::sigmoid:
+      return 1 / (1 + std::exp(-x));
+    case GemmActivation::tanh:
+      return std::tanh(x);
+    case GemmActivation::leaky_relu:
+      return x < 0 ? alpha * x : x;
+    case GemmActivation::elu:
+      return x < 0 ? alpha * std::expm1(x) : x;
+    case GemmActivation::selu:
+      return 1.0507009873554804934 * (x < 0 ? 1.6732632423543772848 * std::expm1(x) : x);
+    case GemmActivation::gelu_erf:
+      return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
+    case GemmActivation::gelu_tanh:
+      return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+    case GemmActivation::silu:
+      return x / (1 + std::exp(-x));
+    case GemmActivation::softplus:
+      return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
+  }
+  return x;
+}
+
+// One product with its operands, each row `pad` elements longer than needed.
+template <class T>
+struct Case {
+  GemmShape shape;
+  GemmArgs args;
+  std::vector<T> a, b, bias, c, pre;
+
+  Case(int64_t m, int64_t n, int64_t k, bool trans_a, bool trans_b, int64_t pad = 0)
+      : shape{m, n, k, trans_a, trans_b, dtype_of<T>()} {
+    std::mt19937 random(static_cast<unsigned>(m * 31 + n * 17 + k));
+    std::uniform_real_distribution<double> uniform(-1, 1);
+    const auto fill = [&](std::vector<T>& values, int64_t size) {
+      values.resize(static_cast<size_t>(size));
+      for (T& value : values) value = static_cast<T>(uniform(random));
+    };
+    args.lda = (trans_a ? m : k) + pad;
+    args.ldb = (trans_b ? k : n) + pad;
+    args.ldc = n + pad;
+    fill(a, (trans_a ? k : m) * args.lda);
+    fill(b, (trans_b ? n : k) * args.ldb);
+    fill(bias, n);
+    c.assign(static_cast<size_t>(m * args.ldc), static_cast<T>(kGuard));
+    pre = c;
+    args.a = a.data();
+    args.b = b.data();
+    args.c = c.data();
+  }
+
+  double expected_sum(int64_t i, int64_t j) const {
+    double sum = 0;
+    for (int64_t p = 0; p < shape.k; ++p) {
+      const double x = a[static_cast<size_t>(shape.trans_a ? p * args.lda + i : i * args.lda + p)];
+      sum += x * b[static_cast<size_t>(shape.trans_b ? j * args.ldb + p : p * args.ldb + j)];
+    }
+    return sum;
+  }
+
+  double tolerance() const { return std::numeric_limits<T>::epsilon() * (8 + 2 * static_cast<double>(shape.k)); }
+
+  // Compares `actual` (laid out like C) with `expected(i, j)` and checks that the padding is untouched.
+  template <class Expected>
+  ::testing::AssertionResult matches(const std::vector<T>& actual, double slack, Expected&& expected) const {
+    for (int64_t i = 0; i < shape.m; ++i) {
+      for (int64_t j = 0; j < args.ldc; ++j) {
+        const double got = actual[static_cast<size_t>(i * args.ldc + j)];
+        const double want = j < shape.n ? expected(i, j) : kGuard;
+        if (!(std::abs(got - want) <= (j < shape.n ? slack * (1 + std::abs(want)) : 0)))
+          return ::testing::AssertionFailure()
+                 << "m=" << shape.m << " n=" << shape.n << " k=" << shape.k << " trans_a=" << shape.trans_a
+                 << " trans_b=" << shape.trans_b << " ldc=" << args.ldc << " isa=" << current_isa() << " at (" << i
+                 << ", " << j << "): got " << got << ", want " << want;
+      }
+    }
+    return ::testing::AssertionSuccess();
+  }
+};
+
+struct Scratch {
+  explicit Scratch(size_t bytes) : size(bytes), storage(bytes + 128, std::byte{0x5a}) {}
+  void* data() {
+    void* start = storage.data();
+    size_t space = storage.size();
+    return std::align(64, size, start, space);
+  }
+  // A kernel that writes behind its scratch changes the bytes after it.
+  bool intact() { return static_cast<std::byte*>(data())[size] == std::byte{0x5a}; }
+  size_t size;
+  std::vector<std::byte> storage;
+};
+
+// The shares of all threads one after another: a share never needs another thread's progress.
+template <class Call>
+void for_all_threads(size_t scratch_bytes, int threads, Call&& call) {
+  for (int thread = 0; thread < threads; ++thread) {
+    Scratch scratch(scratch_bytes);
+    call(scratch.data(), thread);
+    ASSERT_TRUE(scratch.intact());
+  }
+}
+
+template <class T>
+void run(const Case<T>& test, int threads) {
+  for_all_threads(gemm_scratch_bytes(test.shape, threads), threads,
+                  [&](void* scratch, int thread) { gemm(test.shape, test.args, scratch, thread, threads); });
+}
+
+template <class T>
+class Gemm : public ::testing::Test {};
+using Floats = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(Gemm, Floats);
+
+TYPED_TEST(Gemm, AllSmallSizesAndLayouts) {
+  for_each_isa([](std::string_view) {
+    const int64_t sizes[] = {0, 1, 2, 3, 5, 7, 8, 15, 16, 17, 31, 33};
+    for (int64_t m : sizes)
+      for (int64_t n : sizes)
+        for (int64_t k : sizes)
+          for (int layout = 0; layout < 4; ++layout) {
+            Case<TypeParam> test(m, n, k, layout & 1, layout & 2, (m + n + k) % 3 == 0 ? 5 : 0);
+            run(test, 1 + static_cast<int>((m + n + k) % 3));
+            ASSERT_TRUE(
+                test.matches(test.c, test.tolerance(), [&](int64_t i, int64_t j) { return test.expected_sum(i, j); }));
+          }
+  });
+}
+
+struct Sizes {
+  int64_t m, n, k;
+};
+// Sizes that reach every path: blocks of k, n and m, packed and direct operands, one row, one column.
+constexpr Sizes kLargerSizes[] = {{32, 128, 784}, {784, 128, 32}, {32, 784, 128}, {1, 128, 784},  {784, 128, 1},
+                                  {1, 784, 128},  {100, 10, 129}, {129, 257, 65}, {70, 300, 300}, {200, 70, 520},
+                                  {300, 1, 77},   {40, 3, 301},   {6, 1100, 100}, {67, 40, 257}};
+
+TYPED_TEST(Gemm, LargerSizesAndThreads) {
+  for_each_isa([](std::string_view) {
+    for (const auto& [m, n, k] : kLargerSizes)
+      for (int layout = 0; layout < 4; ++layout)
+        for (int threads = 1; threads <= 3; ++threads) {
+          Case<TypeParam> test(m, n, k, layout & 1, layout & 2, threads);
+          run(test, threads);
+          const auto once = test.c;
+          ASSERT_TRUE(
+              test.matches(once, test.tolerance(), [&](int64_t i, int64_t j) { return test.expected_sum(i, j); }));
+          run(test, threads);
+          ASSERT_EQ(0, std::memcmp(once.data(), test.c.data(), once.size() * sizeof(TypeParam)));
+        }
+  });
+}
+
+TYPED_TEST(Gemm, AccumulateAddsToC) {
+  for_each_isa([](std::string_view) {
+    for (const auto& [m, n, k] : kLargerSizes)
+      for (int layout = 0; layout < 4; ++layout) {
+        Case<TypeParam> test(m, n, k, layout & 1, layout & 2, 3);
+        for (int64_t i = 0; i < m; ++i)
+          for (int64_t j = 0; j < n; ++j)
+            test.c[static_cast<size_t>(i * test.args.ldc + j)] = static_cast<TypeParam>(i - j);
+        test.args.accumulate = true;
+        run(test, 2);
+        ASSERT_TRUE(test.matches(test.c, test.tolerance() * 4, [&](int64_t i, int64_t j) {
+          return test.expected_sum(i, j) + static_cast<double>(i - j);
+        }));
+      }
+  });
+}
+
+TYPED_TEST(Gemm, BiasActivationAndPreActivation) {
+  const Sizes sizes[] = {{5, 10, 0}, {1, 37, 50}, {3, 19, 20}, {9, 1, 12}, {33, 40, 70}, {32, 33, 100}, {70, 20, 300}};
+  for_each_isa([&](std::string_view) {
+    for (int activation = 0; activation <= static_cast<int>(GemmActivation::softplus); ++activation)
+      for (const auto& [m, n, k] : sizes)
+        for (int layout = 0; layout < 4; ++layout) {
+          Case<TypeParam> test(m, n, k, layout & 1, layout & 2, 2);
+          test.args.bias = test.bias.data();
+          test.args.activation = static_cast<GemmActivation>(activation);
+          test.args.activation_alpha = 0.3;
+          const bool keep_sums = (m + layout) % 2 == 0;
+          if (keep_sums) test.args.pre_activation = test.pre.data();
+          run(test, 2);
+          const auto sum = [&](int64_t i, int64_t j) {
+            return test.expected_sum(i, j) + test.bias[static_cast<size_t>(j)];
+          };
+          ASSERT_TRUE(
+              test.matches(test.c, test.tolerance() * 2,
+                           [&](int64_t i, int64_t j) { return activation_of(test.args.activation, 0.3, sum(i, j)); }))
+              << "activation " << activation;
+          if (keep_sums) {
+            ASSERT_TRUE(test.matches(test.pre, test.tolerance(), sum));
+          }
+        }
+  });
+}
+
+TYPED_TEST(Gemm, ActivationsStandFarOut) {
+  // k = 0 leaves the bias alone, so the activation sees exactly these values.
+  const std::vector<TypeParam> values = {-1e30, -1000, -90, -20, -5, -1, -0.01, 0, 0.01, 1, 5, 20, 90, 1000, 1e30};
+  for_each_isa([&](std::string_view) {
+    for (int activation = 0; activation <= static_cast<int>(GemmActivation::softplus); ++activation) {
+      Case<TypeParam> test(2, static_cast<int64_t>(values.size()), 0, false, false);
+      test.bias = values;
+      test.args.bias = test.bias.data();
+      test.args.activation = static_cast<GemmActivation>(activation);
+      test.args.activation_alpha = 0.3;
+      run(test, 1);
+      const double slack = std::numeric_limits<TypeParam>::epsilon() * 16;
+      EXPECT_TRUE(test.matches(
+          test.c, slack,
+          [&](int64_t, int64_t j) { return activation_of(test.args.activation, 0.3, values[static_cast<size_t>(j)]); }))
+          << "activation " << activation;
+    }
+  });
+}
+
+TYPED_TEST(Gemm, NotANumberIsNotHidden) {
+  for_each_isa([](std::string_view) {
+    for (int activation = 0; activation <= static_cast<int>(GemmActivation::softplus); ++activation) {
+      Case<TypeParam> test(4, 20, 3, false, false);
+      test.a[4] = std::numeric_limits<TypeParam>::quiet_NaN();  // row 1
+      test.args.activation = static_cast<GemmActivation>(activation);
+      run(test, 1);
+      for (int64_t j = 0; j < 20; ++j) {
+        ASSERT_TRUE(std::isnan(test.c[static_cast<size_t>(20 + j)])) << "activation " << activation;
+        ASSERT_FALSE(std::isnan(test.c[static_cast<size_t>(j)]));
+      }
+    }
+  });
+}
+
+TYPED_TEST(Gemm, BatchWithStridesAndBroadcast) {
+  for_each_isa([](std::string_view) {
+    for (int64_t batch : {0, 1, 3, 64})
+      for (int layout = 0; layout < 4; ++layout)
+        for (int threads = 1; threads <= 3; ++threads) {
+          const int64_t m = 17, n = 19, k = 21;
+          const Case<TypeParam> one(m, n, k, layout & 1, layout & 2);
+          Case<TypeParam> test = one;
+          // A moves with the batch, B is shared by all.
+          test.a.clear();
+          for (int64_t item = 0; item < batch; ++item)
+            for (TypeParam value : one.a) test.a.push_back(value * static_cast<TypeParam>(item + 1));
+          test.c.assign(static_cast<size_t>(batch * m * n), static_cast<TypeParam>(kGuard));
+          test.args.a = test.a.data();
+          test.args.c = test.c.data();
+          test.args.b = test.b.data();
+          for_all_threads(gemm_scratch_bytes(test.shape, threads), threads, [&](void* scratch, int thread) {
+            batched_gemm(test.shape, test.args, batch, {.a = m * k, .b = 0, .c = m * n}, scratch, thread, threads);
+          });
+          for (int64_t item = 0; item < batch; ++item) {
+            const auto begin = test.c.begin() + item * m * n;
+            ASSERT_TRUE(one.matches({begin, begin + m * n}, one.tolerance() * 4, [&](int64_t i, int64_t j) {
+              return one.expected_sum(i, j) * static_cast<double>(item + 1);
+            }));
+          }
+        }
+  });
+}
+
+TEST(GemmTiles, HandsOutEveryElementOnce) {
+  const Sizes sizes[] = {{784, 128, 32}, {784, 128, 1}, {128, 10, 32}, {5, 3000, 7}, {1, 1, 1},
+                         {0, 4, 3},      {4, 0, 3},     {13, 40, 0},   {50, 600, 64}};
+  for_each_isa([&](std::string_view) {
+    for (const auto& [m, n, k] : sizes)
+      for (int layout = 0; layout < 4; ++layout)
+        for (int threads = 1; threads <= 3; ++threads) {
+          Case<float> test(m, n, k, layout & 1, layout & 2);
+          std::vector<float> sums(test.c.size(), 0);
+          struct Context {
+            std::vector<float>* sums;
+            int64_t n;
+          } context{&sums, n};
+          for_all_threads(gemm_tiles_scratch_bytes(test.shape, threads), threads, [&](void* scratch, int thread) {
+            gemm_tiles(
+                test.shape, test.args, scratch, thread, threads, &context,
+                [](void* to, int64_t row, int64_t col, int64_t rows, int64_t cols, const float* tile, int64_t ld) {
+                  auto* c = static_cast<Context*>(to);
+                  for (int64_t i = 0; i < rows; ++i)
+                    for (int64_t j = 0; j < cols; ++j)
+                      (*c->sums)[static_cast<size_t>((row + i) * c->n + col + j)] += tile[i * ld + j] + 1;
+                });
+          });
+          ASSERT_TRUE(test.matches(sums, test.tolerance() * 2,
+                                   [&](int64_t i, int64_t j) { return test.expected_sum(i, j) + 1; }));
+        }
+  });
+}
+
+TEST(GemmThreads, SharesRunAtTheSameTime) {
+  const int threads = 3;
+  Case<float> test(64, 200, 300, false, true);
+  std::vector<std::thread> team;
+  for (int thread = 0; thread < threads; ++thread)
+    team.emplace_back([&, thread] {
+      Scratch scratch(gemm_scratch_bytes(test.shape, threads));
+      gemm(test.shape, test.args, scratch.data(), thread, threads);
+    });
+  for (std::thread& member : team) member.join();
+  EXPECT_TRUE(test.matches(test.c, test.tolerance(), [&](int64_t i, int64_t j) { return test.expected_sum(i, j); }));
+}
+
+TEST(GemmChecks, RefusesWhatItCannotDo) {
+  Case<float> test(2, 2, 2, false, false);
+  test.shape.dtype = DType::int32;
+  EXPECT_THROW(gemm(test.shape, test.args, nullptr, 0, 1), InternalError);
+  test.shape.dtype = DType::float32;
+  EXPECT_THROW(gemm(test.shape, test.args, nullptr, 1, 1), InternalError);
+  test.args.accumulate = true;
+  test.args.bias = test.bias.data();
+  EXPECT_THROW(gemm(test.shape, test.args, nullptr, 0, 1), InternalError);
+}
+
+}  // namespace
+}  // namespace isochron::kernels
