@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "isochron/base/files.h"
+
 namespace isochron {
 
 int64_t monotonic_ns() {
@@ -17,12 +19,8 @@ int64_t monotonic_ns() {
 int64_t process_start_ns() {
   static const int64_t start = [] {
     // Field 22 of /proc/self/stat: ticks since boot. The command name (field 2) may hold blanks, so count from its ')'.
-    char text[1024] = {};
-    FILE* file = std::fopen("/proc/self/stat", "r");
-    if (!file) return monotonic_ns();
-    const size_t size = std::fread(text, 1, sizeof text - 1, file);
-    std::fclose(file);
-    text[size] = 0;
+    char text[1024];
+    read_short_file("/proc/self/stat", text);
     const char* rest = std::strrchr(text, ')');
     unsigned long long ticks = 0;
     if (!rest ||

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
+
+#include "isochron/base/files.h"
 
 namespace isochron {
 namespace {
@@ -13,8 +13,8 @@ namespace {
 // A folder that stands for the machine's root.
 class Cgroup : public ::testing::Test {
  protected:
-  std::string root = ::testing::TempDir() + "isochron_cgroup_" + std::to_string(getpid());
-  ~Cgroup() override { std::filesystem::remove_all(root); }
+  TempFolder folder;
+  const std::string& root = folder.path();
   void write(const std::string& path, const std::string& text) {
     std::filesystem::create_directories(std::filesystem::path(root + path).parent_path());
     std::ofstream(root + path) << text;

@@ -1,0 +1,42 @@
+#include "isochron/base/memory_info.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "isochron/base/cgroup.h"
+#include "isochron/base/files.h"
+
+namespace isochron {
+namespace {
+
+// A line such as "VmHWM:     1234 kB", in bytes; 0 when it is missing.
+int64_t kilobytes_line(const char* path, const char* key) {
+  char text[8192];
+  read_short_file(path, text);
+  const char* line = std::strstr(text, key);
+  return line ? std::atoll(line + std::strlen(key)) * 1024 : 0;
+}
+
+}  // namespace
+
+int64_t resident_bytes() {
+  char text[256];
+  read_short_file("/proc/self/statm", text);
+  const char* second = std::strchr(text, ' ');
+  return second ? std::atoll(second) * sysconf(_SC_PAGESIZE) : 0;
+}
+
+int64_t peak_resident_bytes() { return kilobytes_line("/proc/self/status", "VmHWM:"); }
+
+int64_t available_memory_bytes() {
+  int64_t available = kilobytes_line("/proc/meminfo", "MemAvailable:");
+  if (available == 0) available = sysconf(_SC_AVPHYS_PAGES) * sysconf(_SC_PAGESIZE);
+  if (const auto group = cgroup_memory())
+    available = std::min(available, std::max<int64_t>(0, group->limit_bytes - group->used_bytes));
+  return available;
+}
+
+}  // namespace isochron

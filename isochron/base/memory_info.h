@@ -1,0 +1,15 @@
+// How much memory this process has, had at most, and may still take.
+#pragma once
+
+#include <cstdint>
+
+namespace isochron {
+
+int64_t resident_bytes();
+// Since the program was started (exec), unlike getrusage, which counts its parent too.
+int64_t peak_resident_bytes();
+// What may still be allocated without swapping or being killed: what the machine has left (MemAvailable) or what the
+// tightest control group leaves, whichever is less.
+int64_t available_memory_bytes();
+
+}  // namespace isochron
