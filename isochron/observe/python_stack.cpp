@@ -1,0 +1,244 @@
+#include "isochron/observe/python_stack.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "isochron/observe/elf_symbols.h"
+
+namespace isochron::observe {
+namespace {
+
+constexpr size_t kMaxFrames = 256;
+constexpr size_t kMaxThreads = 512;
+constexpr size_t kMaxCachedCodes = 20000;
+constexpr uint64_t kMaxText = 1024;
+constexpr uint64_t kMaxLineTable = 1 << 16;
+constexpr int kOwnedByCStack = 3;  // frames the interpreter pushes for itself (3.12 on)
+
+bool names_an_epoch(std::string_view name) {
+  constexpr std::string_view kNames[] = {"epoch", "ep", "epoch_idx", "epoch_index", "epoch_num", "epoch_i", "cur_epoch"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+// The minor version in a name such as libpython3.11.so.1.0 or python3.9.
+int minor_from_path(const std::string& path) {
+  const size_t at = path.rfind("python3.");
+  return at == std::string::npos ? -1 : std::atoi(path.c_str() + at + 8);
+}
+
+bool may_hold_python(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return path.find("python", slash == std::string::npos ? 0 : slash) != std::string::npos;
+}
+
+}  // namespace
+
+std::optional<PythonProcess> PythonProcess::attach(int pid, std::string* why_not) {
+  std::string reason = "no Python interpreter in this process";
+  const std::string root = fmt::format("/proc/{}/root", pid);
+  for (const MappedFile& file : mapped_files(pid)) {
+    if (!may_hold_python(file.path)) continue;
+    const auto symbols = exported_addresses(file, {"_PyRuntime", "PyCode_Type", "Py_Version"}, root);
+    const auto runtime = symbols.find("_PyRuntime"), code_type = symbols.find("PyCode_Type");
+    if (runtime == symbols.end() || code_type == symbols.end()) continue;
+    const ProcessMemory memory(pid);
+    int minor = minor_from_path(file.path);
+    if (const auto version = symbols.find("Py_Version"); version != symbols.end())
+      if (const auto value = memory.get<uint64_t>(version->second)) minor = static_cast<int>(*value >> 16 & 0xff);
+    const PythonLayout* layout = python_layout(minor);
+    if (!layout) {
+      reason = fmt::format("Python 3.{} keeps its stacks in a way this version does not know", minor);
+    } else if (!memory.get<uint64_t>(runtime->second)) {
+      reason = "its memory may not be read (ptrace permission)";
+    } else {
+      return PythonProcess(pid, layout, runtime->second, code_type->second);
+    }
+    break;
+  }
+  if (why_not) *why_not = reason;
+  return std::nullopt;
+}
+
+PythonProcess::PythonProcess(int pid, const PythonLayout* layout, uint64_t runtime, uint64_t code_type)
+    : pid_(pid), memory_(pid), layout_(layout), runtime_(runtime), code_type_(code_type),
+      interpreters_at_(layout->runtime_interpreters), threads_at_(layout->interpreter_threads) {
+  if (interpreters_at_ >= 0) return;
+  // From 3.13 on the runtime begins with a table of offsets: cookie, version, free-threading, then
+  // three words on the runtime and the interpreter's size, id, next and threads.
+  std::array<uint64_t, 10> table{};
+  if (memory_.read(runtime_, table.data(), sizeof table)) {
+    interpreters_at_ = static_cast<int>(table[5]);
+    threads_at_ = static_cast<int>(table[9]);
+  }
+}
+
+std::string PythonProcess::version() const { return fmt::format("3.{}", layout_->minor); }
+
+uint64_t PythonProcess::newest_thread() const {
+  const uint64_t interpreter = memory_.pointer(runtime_ + static_cast<uint64_t>(interpreters_at_));
+  return interpreter ? memory_.pointer(interpreter + static_cast<uint64_t>(threads_at_)) : 0;
+}
+
+std::optional<PythonThread> PythonProcess::main_thread() {
+  const uint64_t main_id = memory_.pointer(runtime_ + static_cast<uint64_t>(layout_->runtime_main_thread));
+  uint64_t thread = newest_thread();
+  for (size_t i = 0; thread && i < kMaxThreads; ++i) {
+    if (memory_.pointer(thread + static_cast<uint64_t>(layout_->thread_id)) == main_id) {
+      PythonThread out{.main = true};
+      if (walk(thread, out)) return out;
+      return std::nullopt;
+    }
+    thread = memory_.pointer(thread + static_cast<uint64_t>(layout_->thread_next));
+  }
+  return std::nullopt;
+}
+
+std::vector<PythonThread> PythonProcess::threads() {
+  const uint64_t main_id = memory_.pointer(runtime_ + static_cast<uint64_t>(layout_->runtime_main_thread));
+  std::vector<PythonThread> out;
+  uint64_t thread = newest_thread();
+  for (size_t i = 0; thread && i < kMaxThreads; ++i) {
+    PythonThread one{.main = memory_.pointer(thread + static_cast<uint64_t>(layout_->thread_id)) == main_id};
+    if (walk(thread, one)) out.push_back(std::move(one));
+    thread = memory_.pointer(thread + static_cast<uint64_t>(layout_->thread_next));
+  }
+  std::stable_partition(out.begin(), out.end(), [](const PythonThread& t) { return t.main; });
+  return out;
+}
+
+bool PythonProcess::walk(uint64_t thread, PythonThread& out) {
+  if (out.main) out.tid = pid_;
+  if (layout_->thread_native_id >= 0)
+    out.tid = static_cast<int>(memory_.pointer(thread + static_cast<uint64_t>(layout_->thread_native_id)));
+  uint64_t frame = memory_.pointer(thread + static_cast<uint64_t>(layout_->thread_frame));
+  if (layout_->cframe_frame >= 0 && frame) frame = memory_.pointer(frame + static_cast<uint64_t>(layout_->cframe_frame));
+  for (; frame; ) {
+    if (out.frames.size() >= kMaxFrames) return true;
+    uint8_t block[128];
+    if (!memory_.read(frame, block, sizeof block)) return false;
+    const uint64_t previous = field<uint64_t>(block, layout_->frame_previous);
+    const bool shim = layout_->minor >= 12 && field<uint8_t>(block, layout_->frame_owner) == kOwnedByCStack;
+    if (!shim) {
+      const uint64_t code_address = field<uint64_t>(block, layout_->frame_code);
+      const auto code = code_at(code_address);
+      if (!code) return false;
+      int64_t offset;
+      if (layout_->code_instructions >= 0)
+        offset = static_cast<int64_t>(field<uint64_t>(block, layout_->frame_instruction) - code_address) -
+                 layout_->code_instructions;
+      else
+        offset = field<int32_t>(block, layout_->frame_instruction) * (layout_->minor == 10 ? 2 : 1);
+      const int line = line_of(layout_->lines, code->line_table.data(), code->line_table.size(), code->first_line, offset);
+      out.frames.push_back({code, line});
+      if (out.main && !out.epoch && code->epoch_slot >= 0)
+        out.epoch = integer_at(memory_.pointer(frame + static_cast<uint64_t>(layout_->frame_locals) +
+                                               8 * static_cast<uint64_t>(code->epoch_slot)));
+      if (out.main && !out.epoch && code->module) out.epoch = global_epoch(field<uint64_t>(block, layout_->frame_globals));
+    }
+    frame = previous;
+  }
+  return !out.frames.empty();
+}
+
+std::shared_ptr<const PythonCode> PythonProcess::code_at(uint64_t address) {
+  uint8_t block[208];
+  if (address == 0 || address % 8 || !memory_.read(address, block, sizeof block)) return nullptr;
+  if (field<uint64_t>(block, 8) != code_type_) return nullptr;
+  const uint64_t file = field<uint64_t>(block, layout_->code_file), name = field<uint64_t>(block, layout_->code_name),
+                 lines = field<uint64_t>(block, layout_->code_lines);
+  CachedCode& cached = codes_[address];
+  if (cached.code && cached.file == file && cached.name == name && cached.lines == lines) return cached.code;
+  auto code = std::make_shared<PythonCode>();
+  code->file = string_at(file);
+  code->function = string_at(name);
+  code->first_line = field<int32_t>(block, layout_->code_first_line);
+  code->module = code->function == "<module>";
+  const uint64_t size = memory_.pointer(lines + 16);
+  if (size < kMaxLineTable) {
+    code->line_table.resize(size);
+    if (size && !memory_.read(lines + 32, code->line_table.data(), size)) code->line_table.clear();
+  }
+  find_epoch_slot(field<uint64_t>(block, layout_->code_local_names), *code);
+  if (codes_.size() > kMaxCachedCodes) codes_.clear();
+  codes_[address] = {file, name, lines, code};
+  return code;
+}
+
+void PythonProcess::find_epoch_slot(uint64_t names, PythonCode& code) const {
+  const uint64_t count = std::min<uint64_t>(memory_.pointer(names + 16), 256);
+  std::vector<uint64_t> addresses(count);
+  if (count == 0 || !memory_.read(names + 24, addresses.data(), count * 8)) return;
+  for (uint64_t i = 0; i < count; ++i)
+    if (names_an_epoch(string_at(addresses[i]))) {
+      code.epoch_slot = static_cast<int>(i);
+      return;
+    }
+}
+
+std::string PythonProcess::string_at(uint64_t address) const {
+  uint8_t header[40];
+  if (address == 0 || !memory_.read(address, header, sizeof header)) return {};
+  const uint64_t length = std::min(field<uint64_t>(header, 16), kMaxText);
+  const uint32_t state = field<uint32_t>(header, 32);
+  const uint32_t kind = state >> 2 & 7;  // bytes per character
+  const bool ascii = state >> 6 & 1;
+  std::string text(length * (ascii ? 1 : std::max(kind, 1u)), '\0');
+  const uint64_t data = address + static_cast<uint64_t>(ascii ? layout_->ascii_data : layout_->unicode_data);
+  if (text.empty() || !memory_.read(data, text.data(), text.size())) return {};
+  if (ascii) return text;
+  std::string out;  // file names beyond ASCII are rare: keep what can be shown
+  for (uint64_t i = 0; i < length; ++i) {
+    const auto low = static_cast<unsigned char>(text[i * kind]);
+    const bool high = kind > 1 && text[i * kind + 1] != 0;
+    out += low < 128 && !high ? static_cast<char>(low) : '?';
+  }
+  return out;
+}
+
+std::optional<int64_t> PythonProcess::integer_at(uint64_t address) const {
+  uint8_t block[32];
+  if (address == 0 || !memory_.read(address, block, sizeof block)) return std::nullopt;
+  // Only small non-negative numbers count epochs; anything else is another type or another use.
+  const uint64_t size = field<uint64_t>(block, 16);
+  const uint64_t digits = layout_->minor >= 12 ? size >> 3 : size;
+  const bool zero = layout_->minor >= 12 ? (size & 3) == 1 : size == 0;
+  if (zero) return 0;
+  if (digits != 1 || (layout_->minor >= 12 && (size & 3) != 0)) return std::nullopt;
+  const uint32_t value = field<uint32_t>(block, 24);
+  if (value >= 1u << 30) return std::nullopt;
+  return value;
+}
+
+std::optional<int64_t> PythonProcess::global_epoch(uint64_t globals) {
+  const uint64_t keys = memory_.pointer(globals + 32);
+  uint8_t header[40];
+  if (keys == 0 || !memory_.read(keys, header, sizeof header)) return std::nullopt;
+  const bool compact = layout_->minor >= 11;
+  const auto entries = static_cast<int64_t>(field<uint64_t>(header, compact ? 24 : 32));
+  if (entries <= 0 || entries > 4096) return std::nullopt;
+  CachedGlobal& cached = globals_[globals];
+  if (cached.keys != keys || cached.entries != entries) {
+    uint64_t first, entry_size = 24, key_at = 8;
+    if (compact) {
+      first = keys + 32 + (uint64_t{1} << (field<uint8_t>(header, 9) & 31));
+      if (field<uint8_t>(header, 10) != 0) entry_size = 16, key_at = 0;  // all keys are strings: no hashes kept
+    } else {
+      const uint64_t slots = field<uint64_t>(header, 8);
+      first = keys + 40 + slots * (slots <= 0xff ? 1 : slots <= 0xffff ? 2 : 4);
+    }
+    std::vector<uint8_t> table(static_cast<size_t>(entries) * entry_size);
+    if (!memory_.read(first, table.data(), table.size())) return std::nullopt;
+    cached = {keys, entries, 0};
+    for (int64_t i = 0; i < entries; ++i) {
+      uint64_t key;
+      std::memcpy(&key, table.data() + static_cast<size_t>(i) * entry_size + key_at, 8);
+      if (names_an_epoch(string_at(key))) cached.value_address = first + static_cast<uint64_t>(i) * entry_size + key_at + 8;
+    }
+  }
+  return cached.value_address ? integer_at(memory_.pointer(cached.value_address)) : std::nullopt;
+}
+
+}  // namespace isochron::observe

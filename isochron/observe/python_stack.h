@@ -1,0 +1,92 @@
+// The Python stacks of a running interpreter, read from its memory while it runs (CPython 3.9 to
+// 3.13): no debugger, no signal, no pause, nothing loaded into the process. One stack of 30 frames
+// costs about 0.1 ms.
+//
+//   std::string why_not;
+//   if (auto python = PythonProcess::attach(pid, &why_not))
+//     for (const PythonThread& thread : python->threads())
+//       for (const PythonFrame& frame : thread.frames)   // innermost first
+//         fmt::print("{}:{} {}\n", frame.code->file, frame.line, frame.code->function);
+//
+// The program goes on while it is read, so a stack can be torn; one that shows signs of it is dropped,
+// and a reader must live with a missing one. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "isochron/observe/process_memory.h"
+#include "isochron/observe/python_layout.h"
+
+namespace isochron::observe {
+
+struct PythonCode {
+  std::string file;
+  std::string function;  // qualified where the interpreter knows it (3.11 on)
+  int first_line = 0;
+  std::vector<uint8_t> line_table;
+  int epoch_slot = -1;  // local variable that counts epochs, by its name
+  bool module = false;  // the body of a module: its variables are globals
+};
+
+struct PythonFrame {
+  std::shared_ptr<const PythonCode> code;
+  int line = 0;
+};
+
+struct PythonThread {
+  int tid = 0;  // of the kernel; 0: not known
+  bool main = false;
+  std::vector<PythonFrame> frames;  // innermost first
+  std::optional<int64_t> epoch;     // value of a variable called epoch in the innermost frame that has one
+};
+
+class PythonProcess {
+ public:
+  // Empty when the process runs no CPython we can read; `why_not` then says so.
+  static std::optional<PythonProcess> attach(int pid, std::string* why_not);
+
+  // "3.11"
+  std::string version() const;
+  // The main thread's stack; empty when it has none or it changed while it was read.
+  std::optional<PythonThread> main_thread();
+  // All threads, the main one first. The main thread's epoch is looked for, others' are not.
+  std::vector<PythonThread> threads();
+
+ private:
+  PythonProcess(int pid, const PythonLayout* layout, uint64_t runtime, uint64_t code_type);
+
+  uint64_t newest_thread() const;
+  bool walk(uint64_t thread, PythonThread& out);
+  std::shared_ptr<const PythonCode> code_at(uint64_t address);
+  std::string string_at(uint64_t address) const;
+  std::optional<int64_t> integer_at(uint64_t address) const;
+  std::optional<int64_t> global_epoch(uint64_t globals);
+  void find_epoch_slot(uint64_t names, PythonCode& code) const;
+
+  struct CachedCode {
+    uint64_t file = 0, name = 0, lines = 0;  // addresses that must not have changed
+    std::shared_ptr<const PythonCode> code;
+  };
+  struct CachedGlobal {
+    uint64_t keys = 0;
+    int64_t entries = -1;
+    uint64_t value_address = 0;  // 0: no such name
+  };
+
+  int pid_;
+  ProcessMemory memory_;
+  const PythonLayout* layout_;
+  uint64_t runtime_;
+  uint64_t code_type_;
+  int interpreters_at_;
+  int threads_at_;
+  std::unordered_map<uint64_t, CachedCode> codes_;
+  std::unordered_map<uint64_t, CachedGlobal> globals_;
+};
+
+}  // namespace isochron::observe
