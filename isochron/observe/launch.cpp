@@ -18,7 +18,8 @@ namespace isochron::observe {
 namespace {
 
 bool same_file(int a, int b) {
-  struct stat x {}, y {};
+  struct stat x {
+  }, y{};
   return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
@@ -68,7 +69,8 @@ void reset_signals() {
 }  // namespace
 
 Child launch(const std::vector<std::string>& command, const std::function<void(int pid)>& before_exec) {
-  if (command.empty()) fail<ValueError>("watch", "no command given; write it after --, as in: watch -- python train.py");
+  if (command.empty())
+    fail<ValueError>("watch", "no command given; write it after --, as in: watch -- python train.py");
   const bool in_tty = isatty(STDIN_FILENO), out_tty = isatty(STDOUT_FILENO), err_tty = isatty(STDERR_FILENO);
   PseudoTerminal pty;
   Pipe out, err;

@@ -16,9 +16,9 @@ namespace isochron::observe {
 
 struct Child {
   int pid = -1;
-  int terminal = -1;     // master of the pseudo-terminal; -1: none
-  int out = -1;          // pipe with stdout (and stderr where both go to one file); -1: on the terminal
-  int err = -1;          // pipe with stderr
+  int terminal = -1;       // master of the pseudo-terminal; -1: none
+  int out = -1;            // pipe with stdout (and stderr where both go to one file); -1: on the terminal
+  int err = -1;            // pipe with stderr
   bool stdin_tty = false;  // the command reads from the pseudo-terminal
 };
 

@@ -105,7 +105,9 @@ MachineReading Machine::read() {
   }
   out.load = first_number(read_small_file("/proc/loadavg", 64)).value_or(0);
   const std::string memory = read_small_file("/proc/meminfo", 4096);
-  const auto kilobytes = [&](const char* key) { return static_cast<double>(value_after(memory, key).value_or(0)) * 1024; };
+  const auto kilobytes = [&](const char* key) {
+    return static_cast<double>(value_after(memory, key).value_or(0)) * 1024;
+  };
   out.memory_total_bytes = kilobytes("MemTotal:");
   out.memory_available_bytes = kilobytes("MemAvailable:");
   out.swap_used_bytes = kilobytes("SwapTotal:") - kilobytes("SwapFree:");

@@ -4,7 +4,9 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "isochron/observe/proc_text.h"
 

@@ -19,7 +19,8 @@ constexpr uint64_t kMaxLineTable = 1 << 16;
 constexpr int kOwnedByCStack = 3;  // frames the interpreter pushes for itself (3.12 on)
 
 bool names_an_epoch(std::string_view name) {
-  constexpr std::string_view kNames[] = {"epoch", "ep", "epoch_idx", "epoch_index", "epoch_num", "epoch_i", "cur_epoch"};
+  constexpr std::string_view kNames[] = {"epoch",     "ep",      "epoch_idx", "epoch_index",
+                                         "epoch_num", "epoch_i", "cur_epoch"};
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
@@ -63,8 +64,13 @@ std::optional<PythonProcess> PythonProcess::attach(int pid, std::string* why_not
 }
 
 PythonProcess::PythonProcess(int pid, const PythonLayout* layout, uint64_t runtime, uint64_t code_type)
-    : pid_(pid), memory_(pid), layout_(layout), runtime_(runtime), code_type_(code_type),
-      interpreters_at_(layout->runtime_interpreters), threads_at_(layout->interpreter_threads) {
+    : pid_(pid),
+      memory_(pid),
+      layout_(layout),
+      runtime_(runtime),
+      code_type_(code_type),
+      interpreters_at_(layout->runtime_interpreters),
+      threads_at_(layout->interpreter_threads) {
   if (interpreters_at_ >= 0) return;
   // From 3.13 on the runtime begins with a table of offsets: cookie, version, free-threading, then
   // three words on the runtime and the interpreter's size, id, next and threads.
@@ -114,8 +120,9 @@ bool PythonProcess::walk(uint64_t thread, PythonThread& out) {
   if (layout_->thread_native_id >= 0)
     out.tid = static_cast<int>(memory_.pointer(thread + static_cast<uint64_t>(layout_->thread_native_id)));
   uint64_t frame = memory_.pointer(thread + static_cast<uint64_t>(layout_->thread_frame));
-  if (layout_->cframe_frame >= 0 && frame) frame = memory_.pointer(frame + static_cast<uint64_t>(layout_->cframe_frame));
-  for (; frame; ) {
+  if (layout_->cframe_frame >= 0 && frame)
+    frame = memory_.pointer(frame + static_cast<uint64_t>(layout_->cframe_frame));
+  for (; frame;) {
     if (out.frames.size() >= kMaxFrames) return true;
     uint8_t block[128];
     if (!memory_.read(frame, block, sizeof block)) return false;
@@ -131,12 +138,14 @@ bool PythonProcess::walk(uint64_t thread, PythonThread& out) {
                  layout_->code_instructions;
       else
         offset = field<int32_t>(block, layout_->frame_instruction) * (layout_->minor == 10 ? 2 : 1);
-      const int line = line_of(layout_->lines, code->line_table.data(), code->line_table.size(), code->first_line, offset);
+      const int line =
+          line_of(layout_->lines, code->line_table.data(), code->line_table.size(), code->first_line, offset);
       out.frames.push_back({code, line});
       if (out.main && !out.epoch && code->epoch_slot >= 0)
         out.epoch = integer_at(memory_.pointer(frame + static_cast<uint64_t>(layout_->frame_locals) +
                                                8 * static_cast<uint64_t>(code->epoch_slot)));
-      if (out.main && !out.epoch && code->module) out.epoch = global_epoch(field<uint64_t>(block, layout_->frame_globals));
+      if (out.main && !out.epoch && code->module)
+        out.epoch = global_epoch(field<uint64_t>(block, layout_->frame_globals));
     }
     frame = previous;
   }
@@ -235,7 +244,8 @@ std::optional<int64_t> PythonProcess::global_epoch(uint64_t globals) {
     for (int64_t i = 0; i < entries; ++i) {
       uint64_t key;
       std::memcpy(&key, table.data() + static_cast<size_t>(i) * entry_size + key_at, 8);
-      if (names_an_epoch(string_at(key))) cached.value_address = first + static_cast<uint64_t>(i) * entry_size + key_at + 8;
+      if (names_an_epoch(string_at(key)))
+        cached.value_address = first + static_cast<uint64_t>(i) * entry_size + key_at + 8;
     }
   }
   return cached.value_address ? integer_at(memory_.pointer(cached.value_address)) : std::nullopt;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "isochron/base/clock.h"
 #include "isochron/base/error.h"
@@ -143,8 +144,12 @@ void Relay::on_signal() {
     const int signal = static_cast<int>(info.ssi_signo);
     const bool by_terminal = info.ssi_code == SI_KERNEL;
     switch (signal) {
-      case SIGCHLD: on_child_change(); break;
-      case SIGWINCH: copy_window_size(); break;
+      case SIGCHLD:
+        on_child_change();
+        break;
+      case SIGWINCH:
+        copy_window_size();
+        break;
       case SIGCONT:
         raw_.enter();
         copy_window_size();
