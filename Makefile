@@ -1,0 +1,42 @@
+# make build | demo | test | bench | install PREFIX=… | format | check | asan | tsan | debug | clean
+PREFIX ?= /usr/local
+# Warnings are errors here, on the compiler we test with; `make WERROR=OFF` for another one.
+WERROR ?= ON
+JOBS ?= $(shell nproc)
+
+.PHONY: build demo test bench install format check asan tsan debug clean deps
+
+build:
+	@cmake --preset release -DISOCHRON_WERROR=$(WERROR)
+	@cmake --build --preset release -j $(JOBS)
+
+deps:
+	@tools/install_deps.sh
+
+demo: deps build
+	@build/bin/isochron demo
+
+test: deps build
+	@ctest --preset release -j $(JOBS)
+
+bench: deps build
+	@python3 bench/run.py
+
+install: build
+	@cmake --install build --prefix $(PREFIX)
+
+format:
+	@tools/check_format.sh --fix
+
+check:
+	@tools/check_format.sh
+	@tools/check_layers.py
+
+# Unit tests under sanitizers; the first error ends a test. Slower, so not part of `make test`.
+asan tsan debug: deps
+	@cmake --preset $@ -DISOCHRON_WERROR=$(WERROR)
+	@cmake --build --preset $@ -j $(JOBS)
+	@ctest --preset $@ -j $(JOBS)
+
+clean:
+	@rm -rf build build-debug build-asan build-tsan

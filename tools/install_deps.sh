@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Installs the Debian packages of tools/packages.txt that are missing; does nothing when all are there.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+mapfile -t packages < <(grep -v -e '^#' -e '^$' "$here/packages.txt")
+
+if ! command -v dpkg-query > /dev/null || ! command -v apt-get > /dev/null; then
+  echo "This is not a Debian system, so nothing was installed. Please install what these Debian 12 packages hold:" >&2
+  printf '  %s\n' "${packages[@]}" >&2
+  exit 1
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+  status=$(dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2> /dev/null || true)
+  [[ $status == ?i* ]] || missing+=("$package")
+done
+[[ ${#missing[@]} -eq 0 ]] && exit 0
+
+as_root=()
+if [[ $(id -u) -ne 0 ]]; then
+  if ! command -v sudo > /dev/null; then
+    echo "Missing packages, and neither root nor sudo to install them. Please run as root:" >&2
+    echo "  apt-get install ${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+echo "Installing ${missing[*]}"
+"${as_root[@]}" apt-get update -qq
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
