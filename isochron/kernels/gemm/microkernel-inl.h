@@ -6,6 +6,7 @@
 #define ISOCHRON_KERNELS_GEMM_MICROKERNEL_INL_H
 #endif
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <array>
@@ -33,7 +34,8 @@ struct Tile {
   int64_t cols;  // columns of a tile of one vector
 };
 
-inline constexpr int kMaxVectors = 4;
+// B is asked for this many steps of k ahead: rows of an unpacked B are too far apart for the hardware to guess.
+inline constexpr int64_t kPrefetchSteps = 8;
 
 // The most rows a tile of `vectors` vectors keeps in registers beside its operands.
 constexpr int max_rows(int vectors) {
@@ -83,6 +85,9 @@ void run_tile(const Tile<T>& tile) {
 #pragma GCC unroll 8
       for (int v = 0; v < V; ++v) sum[r][v] = hn::MulAdd(factor, row[v], sum[r][v]);
     }
+#pragma GCC unroll 8
+    for (size_t byte = 0; byte < V * sizeof(Vec); byte += 64)
+      hwy::Prefetch(b + kPrefetchSteps * b_stride + byte / sizeof(T));
     a += kKMajor ? a_stride : 1;
     b += b_stride;
   }
