@@ -121,7 +121,7 @@ def metric_case(name, metric, config, updates):
 
 def metric_updates(kind, weighted):
     """Three batches of different size; `kind` says what y_true and y_pred look like."""
-    for rows in (6, 4, 3):
+    for rows in (12, 8, 5):
         labels = rng.integers(0, CLASSES, rows)
         scores = rng.normal(size=(rows, CLASSES)) + np.eye(CLASSES)[labels]
         shares = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
@@ -146,9 +146,9 @@ METRICS = [
     ("top_k_categorical_accuracy", keras.metrics.TopKCategoricalAccuracy, "one_hot", {"k": 2}),
     ("sparse_top_k_categorical_accuracy", keras.metrics.SparseTopKCategoricalAccuracy, "sparse", {"k": 3}),
     ("precision", keras.metrics.Precision, "binary", {}),
-    ("precision", keras.metrics.Precision, "binary", {"thresholds": 0.7}),
+    ("precision", keras.metrics.Precision, "binary", {"thresholds": 0.4}),
     ("recall", keras.metrics.Recall, "binary", {}),
-    ("recall", keras.metrics.Recall, "binary", {"thresholds": 0.2}),
+    ("recall", keras.metrics.Recall, "binary", {"thresholds": 0.6}),
     ("auc", keras.metrics.AUC, "binary", {}),
     ("auc", keras.metrics.AUC, "binary", {"num_thresholds": 20}),
     ("auc", keras.metrics.AUC, "binary", {"curve": "PR"}),
