@@ -78,9 +78,9 @@ json to_json(const Profile& p) {
   return out;
 }
 
-PhaseSeconds phases_from(const json& in) {
+PhaseSeconds phases_from(const json& in, const char* key = "phases") {
   PhaseSeconds phases{};
-  if (auto it = in.find("phases"); it != in.end())
+  if (auto it = in.find(key); it != in.end())
     for (const auto& [name, seconds] : it->items()) phases[static_cast<int>(phase_of(name))] = seconds;
   return phases;
 }
@@ -152,6 +152,7 @@ std::string RunRecord::to_json(int indent) const {
     if (open_epoch->steps) open["steps"] = *open_epoch->steps;
     out["open_epoch"] = std::move(open);
   }
+  if (json phases = phases_to_json(outside_phases); !phases.empty()) out["outside_phases"] = std::move(phases);
   return out.dump(indent, ' ', false, json::error_handler_t::replace);
 }
 
@@ -184,6 +185,7 @@ RunRecord RunRecord::from_json(const std::string& text) {
     if (auto it = in.find("open_epoch"); it != in.end())
       run.open_epoch = OpenEpoch{it->at("index"), it->value("start", 0.0), optional_of<int64_t>(*it, "step"),
                                  optional_of<int64_t>(*it, "steps")};
+    run.outside_phases = phases_from(in, "outside_phases");
     return run;
   } catch (const json::exception& e) {
     fail<FileError>("run record", "not a run record: {}", e.what());

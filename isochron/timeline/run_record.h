@@ -107,6 +107,7 @@ struct RunRecord {
   std::optional<double> wall_start;   // Unix time of time zero
   std::optional<int> planned_epochs;  // as the run announced them
   std::optional<OpenEpoch> open_epoch;
+  PhaseSeconds outside_phases{};  // before, between and after epochs, in the training thread; all zero: unknown
 
   std::string to_json(int indent = 1) const;
   // Throws FileError naming the place that does not fit the schema.
