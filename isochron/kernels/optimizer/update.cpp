@@ -1,0 +1,132 @@
+#include "isochron/kernels/optimizer/update.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "isochron/kernels/optimizer/update_loops.h"
+#include "isochron/kernels/share.h"
+
+namespace isochron::kernels {
+namespace {
+
+constexpr int64_t kGrain = 1024;
+
+template <class T>
+UpdateConstants<T> constants_for(const UpdateRule& rule, const TensorSlices<T>& tensor, const T* s) {
+  const T lr = s[kLr] * tensor.lr_scale;
+  UpdateConstants<T> k{};
+  k.grad_scale = s[kGradScale];
+  k.decay_into_grad = rule.coupled_decay ? tensor.weight_decay : 0;
+  k.keep = rule.coupled_decay ? T{1} : 1 - tensor.weight_decay * lr;
+  k.beta1 = s[kBeta1];
+  k.one_minus_beta1 = s[kOneMinusBeta1];
+  k.beta2 = s[kBeta2];
+  k.one_minus_beta2 = s[kOneMinusBeta2];
+  k.inner_epsilon = rule.pytorch ? 0 : s[kEpsilon];
+  k.outer_epsilon = rule.pytorch ? s[kEpsilon] : 0;
+  k.root_scale = 1;
+  k.state_grad = 1;
+  k.state_step = -1;
+  k.grad_step = -lr;
+  switch (rule.method) {
+    case UpdateMethod::sgd:
+      k.state_grad = rule.pytorch ? s[kOneMinusBeta1] : -lr;
+      k.state_step = (rule.pytorch ? -lr : 1) * (rule.nesterov ? s[kBeta1] : 1);
+      k.grad_step = rule.nesterov || !rule.momentum ? -lr : 0;
+      break;
+    case UpdateMethod::rmsprop:
+      k.state_grad = rule.momentum && rule.pytorch ? 1 : lr;
+      k.state_step = rule.momentum && rule.pytorch ? -lr : -1;
+      break;
+    case UpdateMethod::adam:
+      k.outer_epsilon = s[kEpsilon];
+      k.root_scale = rule.pytorch ? 1 / std::sqrt(s[kCorrection2]) : 1;
+      k.state_step = -lr * (rule.pytorch ? 1 : std::sqrt(s[kCorrection2])) / s[kCorrection1];
+      break;
+    case UpdateMethod::adamax:
+      std::swap(k.inner_epsilon, k.outer_epsilon);
+      k.state_step = -lr / s[kCorrection1];
+      break;
+    case UpdateMethod::nadam:
+      k.outer_epsilon = s[kEpsilon];
+      k.root_scale = 1 / std::sqrt(s[kCorrection2]);
+      k.state_step = -lr * s[kNadamMoment];
+      k.grad_step = -lr * s[kNadamGradient];
+      break;
+    case UpdateMethod::adadelta:
+      k.inner_epsilon = s[kEpsilon];
+      break;
+    case UpdateMethod::adagrad:
+    case UpdateMethod::lion:
+      break;
+  }
+  return k;
+}
+
+template <class T>
+T* at(T* state, int64_t offset) {
+  return state ? state + offset : nullptr;
+}
+
+}  // namespace
+
+template <class T>
+void update_tensors(const UpdateRule& rule, const TensorSlices<T>* tensors, int64_t count, const T* scalars, int thread,
+                    int threads) {
+  int64_t total = 0;
+  for (int64_t i = 0; i < count; ++i) total += tensors[i].size;
+  const Share mine = share_of(total, kGrain, thread, threads);
+  if (mine.empty()) return;
+  const UpdateFunction<T> update = update_function<T>(rule);
+  int64_t first = 0;  // of the tensor, among all elements
+  for (int64_t i = 0; i < count && first < mine.end; first += tensors[i++].size) {
+    const TensorSlices<T>& t = tensors[i];
+    const int64_t begin = std::max<int64_t>(0, mine.begin - first), end = std::min(t.size, mine.end - first);
+    if (begin >= end) continue;
+    update(constants_for(rule, t, scalars), t.param + begin, t.grad + begin, at(t.s0, begin), at(t.s1, begin),
+           at(t.s2, begin), end - begin);
+  }
+}
+
+template <class T>
+void update_block(const UpdateRule& rule, const TensorSlices<T>& t, int64_t param_ld, const T* scalars, int64_t row,
+                  int64_t col, int64_t rows, int64_t cols, const T* grad, int64_t grad_ld) {
+  const UpdateFunction<T> update = update_function<T>(rule);
+  const UpdateConstants<T> k = constants_for(rule, t, scalars);
+  if (cols == param_ld && cols == grad_ld) {
+    cols *= rows;
+    rows = 1;
+  }
+  for (int64_t r = 0; r < rows; ++r) {
+    const int64_t offset = (row + r) * param_ld + col;
+    update(k, t.param + offset, grad + r * grad_ld, at(t.s0, offset), at(t.s1, offset), at(t.s2, offset), cols);
+  }
+}
+
+template <class T>
+void update_outer_product(const UpdateRule& rule, const TensorSlices<T>& t, const T* scalars, int64_t rows,
+                          int64_t cols, const T* x, const T* dy, int thread, int threads) {
+  const Share mine = share_of(rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, cols)), thread, threads);
+  if (mine.empty()) return;
+  const UpdateFunction<T> update = update_function<T>(rule);
+  UpdateConstants<T> k = constants_for(rule, t, scalars);
+  const T grad_scale = k.grad_scale;
+  for (int64_t r = mine.begin; r < mine.end; ++r) {
+    k.grad_scale = grad_scale * x[r];
+    const int64_t offset = r * cols;
+    update(k, t.param + offset, dy, at(t.s0, offset), at(t.s1, offset), at(t.s2, offset), cols);
+  }
+}
+
+#define ISO_INSTANTIATE(T)                                                                                            \
+  template void update_tensors(const UpdateRule&, const TensorSlices<T>*, int64_t, const T*, int, int);               \
+  template void update_block(const UpdateRule&, const TensorSlices<T>&, int64_t, const T*, int64_t, int64_t, int64_t, \
+                             int64_t, const T*, int64_t);                                                             \
+  template void update_outer_product(const UpdateRule&, const TensorSlices<T>&, const T*, int64_t, int64_t, const T*, \
+                                     const T*, int, int);
+ISO_INSTANTIATE(float)
+ISO_INSTANTIATE(double)
+#undef ISO_INSTANTIATE
+
+}  // namespace isochron::kernels

@@ -1,0 +1,239 @@
+#include "isochron/kernels/optimizer/update_loops.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "isochron/kernels/optimizer/update_loops.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "isochron/kernels/tile/tile_loop-inl.h"
+#include "isochron/kernels/tile/vector_math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace isochron {
+namespace kernels {
+namespace HWY_NAMESPACE {
+
+// The constants of a call, one vector each.
+template <class D>
+struct Constants {
+  using V = hn::Vec<D>;
+  using T = hn::TFromD<D>;
+  Constants(D d, const UpdateConstants<T>& k)
+      : grad_scale(hn::Set(d, k.grad_scale)),
+        decay_into_grad(hn::Set(d, k.decay_into_grad)),
+        keep(hn::Set(d, k.keep)),
+        beta1(hn::Set(d, k.beta1)),
+        one_minus_beta1(hn::Set(d, k.one_minus_beta1)),
+        beta2(hn::Set(d, k.beta2)),
+        one_minus_beta2(hn::Set(d, k.one_minus_beta2)),
+        inner_epsilon(hn::Set(d, k.inner_epsilon)),
+        outer_epsilon(hn::Set(d, k.outer_epsilon)),
+        root_scale(hn::Set(d, k.root_scale)),
+        state_grad(hn::Set(d, k.state_grad)),
+        state_step(hn::Set(d, k.state_step)),
+        grad_step(hn::Set(d, k.grad_step)) {}
+  V grad_scale, decay_into_grad, keep, beta1, one_minus_beta1, beta2, one_minus_beta2, inner_epsilon, outer_epsilon,
+      root_scale, state_grad, state_step, grad_step;
+};
+
+template <class V>
+HWY_INLINE V blend_in(V state, V value, V weight) {  // state + weight * (value - state)
+  return hn::MulAdd(hn::Sub(value, state), weight, state);
+}
+template <class V>
+HWY_INLINE V decayed(V state, V value, V decay, V weight) {
+  return hn::MulAdd(value, weight, hn::Mul(state, decay));
+}
+
+// Each method updates p and the states it names in kStates (bit i: s<i>).
+struct Sgd {
+  static constexpr int kStates = 0;
+  template <class D, class V>
+  static HWY_INLINE void apply(D, const Constants<D>& k, V& p, V g, V&, V&, V&) {
+    p = hn::MulAdd(k.grad_step, g, p);
+  }
+};
+
+struct SgdMomentum {
+  static constexpr int kStates = 1;
+  template <class D, class V>
+  static HWY_INLINE void apply(D, const Constants<D>& k, V& p, V g, V& s0, V&, V&) {
+    s0 = decayed(s0, g, k.beta1, k.state_grad);
+    p = hn::MulAdd(k.grad_step, g, hn::MulAdd(k.state_step, s0, p));
+  }
+};
+
+template <bool kMomentum, bool kCentered>
+struct RmsProp {
+  static constexpr int kStates = 1 | (kMomentum ? 2 : 0) | (kCentered ? 4 : 0);
+  template <class D, class V>
+  static HWY_INLINE void apply(D, const Constants<D>& k, V& p, V g, V& s0, V& s1, V& s2) {
+    s0 = decayed(s0, hn::Mul(g, g), k.beta2, k.one_minus_beta2);
+    V variance = s0;
+    if constexpr (kCentered) {
+      s2 = decayed(s2, g, k.beta2, k.one_minus_beta2);
+      variance = hn::NegMulAdd(s2, s2, variance);
+    }
+    const V root = hn::Add(hn::Sqrt(hn::Add(variance, k.inner_epsilon)), k.outer_epsilon);
+    V step = hn::Div(hn::Mul(g, k.state_grad), root);
+    if constexpr (kMomentum) step = s1 = hn::MulAdd(s1, k.beta1, step);
+    p = hn::MulAdd(k.state_step, step, p);
+  }
+};
+
+template <bool kAmsGrad>
+struct Adam {
+  static constexpr int kStates = 3 | (kAmsGrad ? 4 : 0);
+  template <class D, class V>
+  static HWY_INLINE void apply(D, const Constants<D>& k, V& p, V g, V& s0, V& s1, V& s2) {
+    s0 = blend_in(s0, g, k.one_minus_beta1);
+    s1 = blend_in(s1, hn::Mul(g, g), k.one_minus_beta2);
+    V second = s1;
+    if constexpr (kAmsGrad) second = s2 = max_keep_nan(s2, s1);
+    const V root = hn::MulAdd(hn::Sqrt(second), k.root_scale, k.outer_epsilon);
+    p = hn::Add(p, hn::Div(hn::Mul(k.state_step, s0), root));
+  }
+};
+
+struct Adamax {
+  static constexpr int kStates = 3;
+  template <class D, class V>
+  static HWY_INLINE void apply(D, const Constants<D>& k, V& p, V g, V& s0, V& s1, V&) {
+    s0 = blend_in(s0, g, k.one_minus_beta1);
+    s1 = max_keep_nan(hn::Mul(s1, k.beta2), hn::Add(hn::Abs(g), k.inner_epsilon));
+    p = hn::Add(p, hn::Div(hn::Mul(k.state_step, s0), hn::Add(s1, k.outer_epsilon)));
+  }
+};
+
+struct Nadam {
+  static constexpr int kStates = 3;
+  template <class D, class V>
+  static HWY_INLINE void apply(D, const Constants<D>& k, V& p, V g, V& s0, V& s1, V&) {
+    s0 = blend_in(s0, g, k.one_minus_beta1);
+    s1 = blend_in(s1, hn::Mul(g, g), k.one_minus_beta2);
+    const V root = hn::MulAdd(hn::Sqrt(s1), k.root_scale, k.outer_epsilon);
+    p = hn::Add(p, hn::Div(hn::MulAdd(k.state_step, s0, hn::Mul(k.grad_step, g)), root));
+  }
+};
+
+struct Adagrad {
+  static constexpr int kStates = 1;
+  template <class D, class V>
+  static HWY_INLINE void apply(D, const Constants<D>& k, V& p, V g, V& s0, V&, V&) {
+    s0 = hn::MulAdd(g, g, s0);
+    const V root = hn::Add(hn::Sqrt(hn::Add(s0, k.inner_epsilon)), k.outer_epsilon);
+    p = hn::Add(p, hn::Div(hn::Mul(k.grad_step, g), root));
+  }
+};
+
+struct Adadelta {
+  static constexpr int kStates = 3;
+  template <class D, class V>
+  static HWY_INLINE void apply(D, const Constants<D>& k, V& p, V g, V& s0, V& s1, V&) {
+    s0 = decayed(s0, hn::Mul(g, g), k.beta2, k.one_minus_beta2);
+    const V ratio = hn::Sqrt(hn::Div(hn::Add(s1, k.inner_epsilon), hn::Add(s0, k.inner_epsilon)));
+    const V delta = hn::Mul(ratio, g);
+    s1 = decayed(s1, hn::Mul(delta, delta), k.beta2, k.one_minus_beta2);
+    p = hn::MulAdd(k.grad_step, delta, p);
+  }
+};
+
+struct Lion {
+  static constexpr int kStates = 1;
+  template <class D, class V>
+  static HWY_INLINE void apply(D d, const Constants<D>& k, V& p, V g, V& s0, V&, V&) {
+    const V direction = decayed(s0, g, k.beta1, k.one_minus_beta1);
+    const V step = hn::CopySign(hn::Abs(k.grad_step), direction);
+    p = hn::Sub(p, hn::IfThenZeroElse(hn::Eq(direction, hn::Zero(d)), step));
+    s0 = decayed(s0, g, k.beta2, k.one_minus_beta2);
+  }
+};
+
+template <class T, class Method>
+void update_loop(const UpdateConstants<T>& constants, T* p, const T* g, T* s0, T* s1, T* s2, int64_t n) {
+  using D = hn::ScalableTag<T>;
+  using V = hn::Vec<D>;
+  const D d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const Constants<D> k(d, constants);
+  constexpr int states = Method::kStates;
+  const auto step = [&](V& param, V grad, V& a, V& b, V& c) HWY_ATTR {
+    grad = hn::MulAdd(k.decay_into_grad, param, hn::Mul(grad, k.grad_scale));
+    param = hn::Mul(param, k.keep);
+    Method::apply(d, k, param, grad, a, b, c);
+  };
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    V param = hn::LoadU(d, p + i);
+    V a = states & 1 ? hn::LoadU(d, s0 + i) : param;
+    V b = states & 2 ? hn::LoadU(d, s1 + i) : param;
+    V c = states & 4 ? hn::LoadU(d, s2 + i) : param;
+    step(param, hn::LoadU(d, g + i), a, b, c);
+    hn::StoreU(param, d, p + i);
+    if (states & 1) hn::StoreU(a, d, s0 + i);
+    if (states & 2) hn::StoreU(b, d, s1 + i);
+    if (states & 4) hn::StoreU(c, d, s2 + i);
+  }
+  if (HWY_TARGET == HWY_SCALAR || i == n) return;
+  const int64_t rest = n - i;
+  V param = load_first(d, p + i, rest);
+  V a = states & 1 ? load_first(d, s0 + i, rest) : param;
+  V b = states & 2 ? load_first(d, s1 + i, rest) : param;
+  V c = states & 4 ? load_first(d, s2 + i, rest) : param;
+  step(param, load_first(d, g + i, rest), a, b, c);
+  store_first(param, d, p + i, rest);
+  if (states & 1) store_first(a, d, s0 + i, rest);
+  if (states & 2) store_first(b, d, s1 + i, rest);
+  if (states & 4) store_first(c, d, s2 + i, rest);
+}
+
+template <class T>
+UpdateFunction<T> find_update(const UpdateRule& rule) {
+  switch (rule.method) {
+    case UpdateMethod::sgd:
+      return rule.momentum ? update_loop<T, SgdMomentum> : update_loop<T, Sgd>;
+    case UpdateMethod::rmsprop:
+      if (rule.momentum)
+        return rule.centered ? update_loop<T, RmsProp<true, true>> : update_loop<T, RmsProp<true, false>>;
+      return rule.centered ? update_loop<T, RmsProp<false, true>> : update_loop<T, RmsProp<false, false>>;
+    case UpdateMethod::adam:
+      return rule.amsgrad ? update_loop<T, Adam<true>> : update_loop<T, Adam<false>>;
+    case UpdateMethod::adamax:
+      return update_loop<T, Adamax>;
+    case UpdateMethod::nadam:
+      return update_loop<T, Nadam>;
+    case UpdateMethod::adagrad:
+      return update_loop<T, Adagrad>;
+    case UpdateMethod::adadelta:
+      return update_loop<T, Adadelta>;
+    case UpdateMethod::lion:
+      return update_loop<T, Lion>;
+  }
+  return nullptr;
+}
+
+UpdateFunction<float> find_update_f32(const UpdateRule& rule) { return find_update<float>(rule); }
+UpdateFunction<double> find_update_f64(const UpdateRule& rule) { return find_update<double>(rule); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kernels
+}  // namespace isochron
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace isochron::kernels {
+
+HWY_EXPORT(find_update_f32);
+HWY_EXPORT(find_update_f64);
+
+template <>
+UpdateFunction<float> update_function<float>(const UpdateRule& rule) {
+  return HWY_DYNAMIC_DISPATCH(find_update_f32)(rule);
+}
+template <>
+UpdateFunction<double> update_function<double>(const UpdateRule& rule) {
+  return HWY_DYNAMIC_DISPATCH(find_update_f64)(rule);
+}
+
+}  // namespace isochron::kernels
+#endif
