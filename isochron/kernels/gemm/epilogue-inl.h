@@ -6,99 +6,82 @@
 #define ISOCHRON_KERNELS_GEMM_EPILOGUE_INL_H
 #endif
 
-#include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
 #include <cmath>
 
 #include "isochron/kernels/gemm/product.h"
+#include "isochron/kernels/tile/vector_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace isochron::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// exp(x) for x <= 0 and moderate positive x; beyond 80 the result only has to be huge.
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V bounded_exp(D d, V x) {
-  using T = hn::TFromD<D>;
-  return hn::Exp(
-      d, hn::Max(hn::Min(x, hn::Set(d, T(sizeof(T) == 4 ? 80 : 700))), hn::Set(d, T(sizeof(T) == 4 ? -87 : -708))));
-}
-
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V sigmoid(D d, V x) {
-  const V one = hn::Set(d, 1);
-  return hn::Div(one, hn::Add(one, bounded_exp(d, hn::Neg(x))));
-}
-
-// The share of a normal distribution below x. float32 uses Abramowitz and Stegun 7.1.26 (error 1.5e-7).
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V normal_cdf(D d, V x) {
-  using T = hn::TFromD<D>;
-  if constexpr (sizeof(T) == 4) {
-    const V one = hn::Set(d, 1);
-    const V z = hn::Mul(hn::Abs(x), hn::Set(d, T(0.70710678118654752)));
-    const V t = hn::Div(one, hn::MulAdd(hn::Set(d, T(0.3275911)), z, one));
-    V series = hn::Set(d, T(1.061405429));
-    for (double term : {-1.453152027, 1.421413741, -0.284496736, 0.254829592})
-      series = hn::MulAdd(series, t, hn::Set(d, T(term)));
-    const V upper_tail =
-        hn::Mul(hn::Mul(hn::Set(d, T(0.5)), hn::Mul(series, t)), bounded_exp(d, hn::Neg(hn::Mul(z, z))));
-    return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), upper_tail, hn::Sub(one, upper_tail));
-  } else {
-    HWY_ALIGN T lanes[hn::MaxLanes(D())];
-    hn::Store(x, d, lanes);
-    for (T& lane : lanes) lane = T(0.5) * std::erfc(-lane * T(0.70710678118654752));
-    return hn::Load(d, lanes);
-  }
-}
-
-// x gate(x) for gates that fall off exponentially: below -80 the product is as good as zero, however large x is.
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V gated(D d, V x, V gate) {
-  return hn::Mul(hn::Max(x, hn::Set(d, -80)), gate);
-}
-
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V activate(D d, GemmActivation activation, V alpha, V x) {
-  using T = hn::TFromD<D>;
-  const V zero = hn::Zero(d), one = hn::Set(d, 1);
+template <class D, class V>
+HWY_INLINE V activate(D d, GemmActivation activation, float alpha, V x) {
+  const V zero = hn::Zero(d);
   switch (activation) {
     case GemmActivation::none:
       return x;
     case GemmActivation::relu:
-      return hn::IfThenElse(hn::Lt(x, zero), zero, x);  // keeps NaN, unlike Max
+      return max_keep_nan(zero, x);
     case GemmActivation::sigmoid:
-      return sigmoid(d, x);
+      return vector_sigmoid(d, x);
     case GemmActivation::tanh:
-      return hn::Tanh(d, x);
+      return vector_tanh(d, x);
     case GemmActivation::leaky_relu:
-      return hn::IfThenElse(hn::Lt(x, zero), hn::Mul(alpha, x), x);
+      return hn::IfThenElse(hn::Lt(x, zero), hn::Mul(hn::Set(d, alpha), x), x);
     case GemmActivation::elu:
-      return hn::IfThenElse(hn::Lt(x, zero), hn::Mul(alpha, hn::Expm1(d, hn::Min(x, zero))), x);
-    case GemmActivation::selu: {
-      const V scale = hn::Set(d, T(1.0507009873554804934)), scaled_alpha = hn::Set(d, T(1.7580993408473768599));
-      return hn::IfThenElse(hn::Lt(x, zero), hn::Mul(scaled_alpha, hn::Expm1(d, hn::Min(x, zero))), hn::Mul(scale, x));
-    }
+      return vector_elu(d, x, 1.0f, alpha);
+    case GemmActivation::selu:
+      return vector_elu(d, x, 1.05070099f, 1.67326324f);
     case GemmActivation::gelu_erf:
-      return gated(d, x, normal_cdf(d, x));
-    case GemmActivation::gelu_tanh: {
-      // 0.5 x (1 + tanh(u)) = x sigmoid(2 u), u = sqrt(2/pi) (x + 0.044715 x^3)
-      const V inner = hn::Mul(x, hn::MulAdd(hn::Mul(x, x), hn::Set(d, T(0.044715)), one));
-      return gated(d, x, sigmoid(d, hn::Mul(inner, hn::Set(d, T(1.5957691216057307)))));
-    }
+      return vector_gelu_erf(d, x);
+    case GemmActivation::gelu_tanh:
+      return vector_gelu_tanh(d, x);
     case GemmActivation::silu:
-      return gated(d, x, sigmoid(d, x));
+      return vector_silu(d, x);
     case GemmActivation::softplus:
-      return hn::Add(hn::IfThenElse(hn::Lt(x, zero), zero, x), hn::Log1p(d, bounded_exp(d, hn::Neg(hn::Abs(x)))));
+      return vector_softplus(d, x);
   }
   return x;
 }
 
-// The activation, with NaN going in coming out: the clamps inside would hide it.
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V result_of(D d, GemmActivation activation, V alpha, V x) {
-  return hn::IfThenElse(hn::Eq(x, x), activate(d, activation, alpha, x), x);
+inline double activate(GemmActivation activation, double alpha, double x) {
+  const auto sigmoid = [](double y) { return 1 / (1 + std::exp(-y)); };
+  switch (activation) {
+    case GemmActivation::none:
+      return x;
+    case GemmActivation::relu:
+      return x < 0 ? 0 : x;
+    case GemmActivation::sigmoid:
+      return sigmoid(x);
+    case GemmActivation::tanh:
+      return std::tanh(x);
+    case GemmActivation::leaky_relu:
+      return x < 0 ? alpha * x : x;
+    case GemmActivation::elu:
+      return x < 0 ? alpha * std::expm1(x) : x;
+    case GemmActivation::selu:
+      return 1.0507009873554804934 * (x < 0 ? 1.6732632423543772848 * std::expm1(x) : x);
+    case GemmActivation::gelu_erf:
+      return 0.5 * x * std::erfc(-x * 0.70710678118654752440);
+    case GemmActivation::gelu_tanh:
+      return x * sigmoid(1.5957691216057307117 * (x + 0.044715 * x * x * x));
+    case GemmActivation::silu:
+      return x * sigmoid(x);
+    case GemmActivation::softplus:
+      return (x < 0 ? 0 : x) + std::log1p(std::exp(-std::abs(x)));
+  }
+  return x;
+}
+// float64 goes through libm, lane by lane: it is there to check against, not to be fast.
+template <class D>
+HWY_INLINE hn::Vec<D> activate(D d, GemmActivation activation, double alpha, hn::Vec<D> x) {
+  HWY_ALIGN double lanes[hn::MaxLanes(D())];
+  hn::Store(x, d, lanes);
+  for (double& lane : lanes) lane = activate(activation, alpha, lane);
+  return hn::Load(d, lanes);
 }
 
 template <class T>
@@ -112,7 +95,6 @@ template <class T>
 void finish(const Product<T>& product, int64_t row, int64_t rows, int64_t col, int64_t cols, bool add_bias) {
   const hn::ScalableTag<T> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  const auto alpha = hn::Set(d, product.alpha);
   const bool copy = product.pre_activation != nullptr;
   for (int64_t i = row; i < row + rows; ++i) {
     T* c = product.c + i * product.ldc;
@@ -123,13 +105,13 @@ void finish(const Product<T>& product, int64_t row, int64_t rows, int64_t col, i
         auto x = hn::LoadU(d, c + j);
         if (add_bias) x = hn::Add(x, hn::LoadU(d, product.bias + j));
         if (copy) hn::StoreU(x, d, pre + j);
-        hn::StoreU(result_of(d, product.activation, alpha, x), d, c + j);
+        hn::StoreU(activate(d, product.activation, product.alpha, x), d, c + j);
       } else {
         const auto mask = hn::FirstN(d, static_cast<size_t>(left));
         auto x = hn::MaskedLoad(mask, d, c + j);
         if (add_bias) x = hn::Add(x, hn::MaskedLoad(mask, d, product.bias + j));
         if (copy) hn::BlendedStore(x, mask, d, pre + j);
-        hn::BlendedStore(result_of(d, product.activation, alpha, x), mask, d, c + j);
+        hn::BlendedStore(activate(d, product.activation, product.alpha, x), mask, d, c + j);
       }
     }
   }

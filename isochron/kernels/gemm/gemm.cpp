@@ -4,57 +4,44 @@
 
 #include "isochron/base/error.h"
 #include "isochron/kernels/gemm/product.h"
+#include "isochron/kernels/share.h"
 
 namespace isochron::kernels {
 namespace {
 
-struct Range {
-  int64_t begin = 0, size = 0;
+// A rectangle of C.
+struct Block {
+  Share rows, cols;
 };
 
-// Part `part` of `parts` of 0 .. size, in whole units; the first parts are the larger ones.
-Range part_of(int64_t size, int64_t unit, int64_t part, int64_t parts) {
-  const int64_t units = (size + unit - 1) / unit;
-  const int64_t begin = units / parts * part + std::min(part, units % parts);
-  const int64_t count = units / parts + (part < units % parts);
-  return {std::min(size, begin * unit), std::min(size, (begin + count) * unit) - std::min(size, begin * unit)};
-}
-
-// Columns are split by whole cache lines, so that two threads never write one line of an aligned C.
-int64_t column_unit(DType dtype) { return 64 / static_cast<int64_t>(size_of(dtype)); }
-
-struct Share {
-  Range rows, cols;
-};
-
-// The grid of threads over C whose largest share costs least: the sums, plus reading the borders of A and B.
-Share share_of(const GemmShape& shape, int thread, int threads) {
-  const int64_t unit = column_unit(shape.dtype);
+// The grid of threads over C whose largest block costs least: the sums, plus reading the borders of A and B. Columns
+// are split by whole cache lines, so that two threads never write one line of an aligned C.
+Block block_of(const GemmShape& shape, int thread, int threads) {
+  const int64_t line = 64 / static_cast<int64_t>(size_of(shape.dtype));
   int64_t best_cost = INT64_MAX;
   int best_down = 1;
   for (int down = 1; down <= threads; ++down) {
     if (threads % down != 0) continue;
-    const int64_t rows = part_of(shape.m, 1, 0, down).size;
-    const int64_t cols = part_of(shape.n, unit, 0, threads / down).size;
+    const int64_t rows = share_of(shape.m, 1, 0, down).end;
+    const int64_t cols = share_of(shape.n, line, 0, threads / down).end;
     const int64_t cost = rows * cols + 4 * cols + 2 * rows;
     if (cost < best_cost) best_cost = cost, best_down = down;
   }
   const int across = threads / best_down;
-  return {part_of(shape.m, 1, thread / across, best_down), part_of(shape.n, unit, thread % across, across)};
+  return {share_of(shape.m, 1, thread / across, best_down), share_of(shape.n, line, thread % across, across)};
 }
 
 template <class T>
-Product<T> product_of(const GemmShape& shape, const GemmArgs& args, const Share& share) {
-  const auto [row, rows] = share.rows;
-  const auto [col, cols] = share.cols;
+Product<T> product_of(const GemmShape& shape, const GemmArgs& args, const Block& block) {
+  const int64_t row = block.rows.begin, col = block.cols.begin;
   const T* a = static_cast<const T*>(args.a);
   const T* b = static_cast<const T*>(args.b);
   const T* bias = static_cast<const T*>(args.bias);
   T* c = static_cast<T*>(args.c);
   T* pre = static_cast<T*>(args.pre_activation);
   const int64_t c_offset = row * args.ldc + col;
-  return {.m = rows,
-          .n = cols,
+  return {.m = block.rows.end - row,
+          .n = block.cols.end - col,
           .k = shape.k,
           .a = a + (shape.trans_a ? row : row * args.lda),
           .lda = args.lda,
@@ -83,13 +70,13 @@ void check(const GemmShape& shape, const GemmArgs& args, int thread, int threads
   ISO_CHECK(!args.accumulate || (!args.bias && !args.pre_activation && args.activation == GemmActivation::none));
 }
 
-void run_share(const GemmShape& shape, const GemmArgs& args, const Share& share, void* scratch) {
-  visit_float(shape.dtype, [&]<class T>(Type<T>) { run_product(product_of<T>(shape, args, share), scratch); });
+void run_block(const GemmShape& shape, const GemmArgs& args, const Block& block, void* scratch) {
+  visit_float(shape.dtype, [&]<class T>(Type<T>) { run_product(product_of<T>(shape, args, block), scratch); });
 }
 
-size_t share_scratch(const GemmShape& shape, const Share& share) {
+size_t block_scratch(const GemmShape& shape, const Block& block) {
   return visit_float(shape.dtype,
-                     [&]<class T>(Type<T>) { return product_scratch_bytes(product_of<T>(shape, {}, share)); });
+                     [&]<class T>(Type<T>) { return product_scratch_bytes(product_of<T>(shape, {}, block)); });
 }
 
 GemmArgs batch_item(const GemmShape& shape, GemmArgs args, const BatchStrides& strides, int64_t item) {
@@ -104,15 +91,15 @@ GemmArgs batch_item(const GemmShape& shape, GemmArgs args, const BatchStrides& s
 }  // namespace
 
 size_t gemm_scratch_bytes(const GemmShape& shape, int threads) {
-  size_t bytes = share_scratch(shape, share_of(shape, 0, 1));  // batched_gemm may give a thread whole products
+  size_t bytes = block_scratch(shape, block_of(shape, 0, 1));  // batched_gemm may give a thread whole products
   for (int thread = 0; thread < threads; ++thread)
-    bytes = std::max(bytes, share_scratch(shape, share_of(shape, thread, threads)));
+    bytes = std::max(bytes, block_scratch(shape, block_of(shape, thread, threads)));
   return bytes;
 }
 
 void gemm(const GemmShape& shape, const GemmArgs& args, void* scratch, int thread, int threads) {
   check(shape, args, thread, threads);
-  run_share(shape, args, share_of(shape, thread, threads), scratch);
+  run_block(shape, args, block_of(shape, thread, threads), scratch);
 }
 
 void batched_gemm(const GemmShape& shape, const GemmArgs& args, int64_t batch, const BatchStrides& strides,
@@ -121,10 +108,10 @@ void batched_gemm(const GemmShape& shape, const GemmArgs& args, int64_t batch, c
   // Whole products to each thread while that leaves nobody idle for long, else every product split over all.
   const int64_t rounds = (batch + threads - 1) / threads;
   const bool whole = rounds * threads * 8 <= batch * 9;
-  const Range items = whole ? part_of(batch, 1, thread, threads) : Range{0, batch};
-  const Share share = whole ? share_of(shape, 0, 1) : share_of(shape, thread, threads);
-  for (int64_t item = items.begin; item < items.begin + items.size; ++item)
-    run_share(shape, batch_item(shape, args, strides, item), share, scratch);
+  const Share items = whole ? share_of(batch, 1, thread, threads) : Share{0, batch};
+  const Block block = whole ? block_of(shape, 0, 1) : block_of(shape, thread, threads);
+  for (int64_t item = items.begin; item < items.end; ++item)
+    run_block(shape, batch_item(shape, args, strides, item), block, scratch);
 }
 
 namespace {
@@ -143,13 +130,11 @@ size_t tile_bytes(const GemmShape& shape) {
 }
 
 template <class F>
-void for_each_block(const GemmShape& shape, int thread, int threads, F&& f) {
-  const auto [rows, cols] = share_of(shape, thread, threads);
-  const int64_t step = std::max<int64_t>(tile_rows(shape), 1);
-  for (int64_t row = 0; row < rows.size; row += step)
-    for (int64_t col = 0; col < cols.size; col += kTileColumns)
-      f(Share{{rows.begin + row, std::min(step, rows.size - row)},
-              {cols.begin + col, std::min(kTileColumns, cols.size - col)}});
+void for_each_tile(const GemmShape& shape, int thread, int threads, F&& f) {
+  const auto [rows, cols] = block_of(shape, thread, threads);
+  for (int64_t row = rows.begin; row < rows.end; row += tile_rows(shape))
+    for (int64_t col = cols.begin; col < cols.end; col += kTileColumns)
+      f(Block{{row, std::min(row + tile_rows(shape), rows.end)}, {col, std::min(col + kTileColumns, cols.end)}});
 }
 
 }  // namespace
@@ -157,8 +142,8 @@ void for_each_block(const GemmShape& shape, int thread, int threads, F&& f) {
 size_t gemm_tiles_scratch_bytes(const GemmShape& shape, int threads) {
   size_t inner = 0;
   for (int thread = 0; thread < threads; ++thread)
-    for_each_block(shape, thread, threads,
-                   [&](const Share& block) { inner = std::max(inner, share_scratch(shape, block)); });
+    for_each_tile(shape, thread, threads,
+                  [&](const Block& block) { inner = std::max(inner, block_scratch(shape, block)); });
   return tile_bytes(shape) + inner;
 }
 
@@ -168,12 +153,12 @@ void gemm_tiles(const GemmShape& shape, const GemmArgs& args, void* scratch, int
   ISO_CHECK(shape.dtype == DType::float32 && !args.accumulate && !args.pre_activation);
   float* tile = static_cast<float*>(scratch);
   void* inner = static_cast<char*>(scratch) + tile_bytes(shape);
-  for_each_block(shape, thread, threads, [&](const Share& block) {
+  for_each_tile(shape, thread, threads, [&](const Block& block) {
     Product<float> product = product_of<float>(shape, args, block);
     product.c = tile;
     product.ldc = tile_stride(shape);
     run_product(product, inner);
-    consume(context, block.rows.begin, block.cols.begin, block.rows.size, block.cols.size, tile, product.ldc);
+    consume(context, block.rows.begin, block.cols.begin, product.m, product.n, tile, product.ldc);
   });
 }
 

@@ -16,22 +16,30 @@ HWY_BEFORE_NAMESPACE();
 namespace isochron::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// One tile of C. Its V vectors start at columns 0, L, 2L, …, except the last, which starts at `last`: it may overlap
-// its neighbour, so that a width that is no multiple of L needs no masks. Overlapping lanes get equal values.
+// A column of `tiles` equal tiles of C below each other, one panel of B wide. The V vectors of a tile start at columns
+// 0, L, 2L, …, except the last, which starts at `last`: it may overlap its neighbour, so that a width that is no
+// multiple of L needs no masks. Overlapping lanes get equal values. A tile of one vector is masked to `cols` instead.
 template <class T>
-struct Tile {
-  int64_t k;
+struct TileColumn {
+  int64_t tiles, k;
   const T* a;
   int64_t a_stride;  // between rows of A, or between steps of k when A is k-major
   const T* b;
-  int64_t b_stride;
-  int64_t b_last;
+  int64_t b_stride, b_last;
   T* c;
-  int64_t c_stride;
-  int64_t last;
-  const T* init;  // what the sums start from (C itself, the bias with stride 0), or null for zero
+  int64_t c_stride, last, cols;
+  const T* init;  // what the sums start from (C itself, or the bias with stride 0), or null for zero
   int64_t init_stride;
-  int64_t cols;  // columns of a tile of one vector
+  T* packed_b;  // where a packing kernel leaves the panel of B, or null
+
+  // Reads B from a packed panel: V * L elements for each step of k, overlap included.
+  void use_packed(const T* panel, int vectors) {
+    const int64_t lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+    b = panel;
+    b_stride = vectors * lanes;
+    b_last = (vectors - 1) * lanes;
+    packed_b = nullptr;
+  }
 };
 
 // B is asked for this many steps of k ahead: rows of an unpacked B are too far apart for the hardware to guess.
@@ -46,89 +54,133 @@ constexpr int max_rows(int vectors) {
 #endif
 }
 
-template <class T, int R, int V, bool kKMajor>
-void run_tile(const Tile<T>& tile) {
+template <class T, int R, int V, bool kKMajor, bool kPack>
+void run_tiles_of(const TileColumn<T>& column) {
   const hn::ScalableTag<T> d;
   using Vec = hn::Vec<decltype(d)>;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  const auto mask = hn::FirstN(d, V == 1 ? static_cast<size_t>(tile.cols) : hn::Lanes(d));
+  const auto mask = hn::FirstN(d, V == 1 ? static_cast<size_t>(column.cols) : hn::Lanes(d));
   const auto load = [&](const T* from, int v, int64_t last) HWY_ATTR {
     if constexpr (V == 1) return hn::MaskedLoad(mask, d, from);
     return hn::LoadU(d, from + (v == V - 1 ? last : v * lanes));
   };
+  const int64_t a_stride = column.a_stride, b_stride = column.b_stride, b_last = column.b_last;
+  const T* tile_a = column.a;
+  const T* init = column.init;
+  T* tile_c = column.c;
 
-  Vec sum[R][V];
-  if (tile.init) {
+  for (int64_t tile = column.tiles; tile > 0; --tile) {
+    Vec sum[R][V];
+    if (init) {
 #pragma GCC unroll 16
-    for (int r = 0; r < R; ++r) {
+      for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 8
-      for (int v = 0; v < V; ++v) sum[r][v] = load(tile.init + r * tile.init_stride, v, tile.last);
-    }
-  } else {
-#pragma GCC unroll 16
-    for (int r = 0; r < R; ++r) {
-#pragma GCC unroll 8
-      for (int v = 0; v < V; ++v) sum[r][v] = hn::Zero(d);
-    }
-  }
-
-  const T* a = tile.a;
-  const T* b = tile.b;
-  const int64_t a_stride = tile.a_stride, b_stride = tile.b_stride, b_last = tile.b_last;
-  for (int64_t p = tile.k; p > 0; --p) {
-    Vec row[V];
-#pragma GCC unroll 8
-    for (int v = 0; v < V; ++v) row[v] = load(b, v, b_last);
-#pragma GCC unroll 16
-    for (int r = 0; r < R; ++r) {
-      const Vec factor = hn::Set(d, kKMajor ? a[r] : a[r * a_stride]);
-#pragma GCC unroll 8
-      for (int v = 0; v < V; ++v) sum[r][v] = hn::MulAdd(factor, row[v], sum[r][v]);
-    }
-#pragma GCC unroll 8
-    for (size_t byte = 0; byte < V * sizeof(Vec); byte += 64)
-      hwy::Prefetch(b + kPrefetchSteps * b_stride + byte / sizeof(T));
-    a += kKMajor ? a_stride : 1;
-    b += b_stride;
-  }
-
-#pragma GCC unroll 16
-  for (int r = 0; r < R; ++r) {
-    T* c = tile.c + r * tile.c_stride;
-    if constexpr (V == 1) {
-      hn::BlendedStore(sum[r][0], mask, d, c);
+        for (int v = 0; v < V; ++v) sum[r][v] = load(init + r * column.init_stride, v, column.last);
+      }
+      init += R * column.init_stride;
     } else {
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 8
-      for (int v = 0; v < V; ++v) hn::StoreU(sum[r][v], d, c + (v == V - 1 ? tile.last : v * lanes));
+        for (int v = 0; v < V; ++v) sum[r][v] = hn::Zero(d);
+      }
     }
+
+    const T* a = tile_a;
+    const T* b = column.b;
+    [[maybe_unused]] T* packed = column.packed_b;
+    for (int64_t p = column.k; p > 0; --p) {
+      Vec row[V];
+#pragma GCC unroll 8
+      for (int v = 0; v < V; ++v) row[v] = load(b, v, b_last);
+      if constexpr (kPack) {
+#pragma GCC unroll 8
+        for (int v = 0; v < V; ++v) hn::StoreU(row[v], d, packed + v * lanes);
+        packed += V * lanes;
+      }
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) {
+        const Vec factor = hn::Set(d, kKMajor ? a[r] : a[r * a_stride]);
+#pragma GCC unroll 8
+        for (int v = 0; v < V; ++v) sum[r][v] = hn::MulAdd(factor, row[v], sum[r][v]);
+      }
+#pragma GCC unroll 8
+      for (size_t byte = 0; byte < V * sizeof(Vec); byte += 64)
+        hwy::Prefetch(b + kPrefetchSteps * b_stride + byte / sizeof(T));
+      a += kKMajor ? a_stride : 1;
+      b += b_stride;
+    }
+
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      T* c = tile_c + r * column.c_stride;
+      if constexpr (V == 1) {
+        hn::BlendedStore(sum[r][0], mask, d, c);
+      } else {
+#pragma GCC unroll 8
+        for (int v = 0; v < V; ++v) hn::StoreU(sum[r][v], d, c + (v == V - 1 ? column.last : v * lanes));
+      }
+    }
+    tile_a += R * (kKMajor ? 1 : a_stride);
+    tile_c += R * column.c_stride;
   }
 }
 
 template <class T>
-using TileKernel = void (*)(const Tile<T>&);
+using TileKernel = void (*)(const TileColumn<T>&);
 
-// kernels_of<T, V, kKMajor>()[rows - 1]
+// Tiles of one width: by_rows[r - 1] has r rows; packing has the most rows and packs B on its way.
+template <class T>
+struct TileKernels {
+  int most_rows;
+  std::array<TileKernel<T>, 12> by_rows;
+  TileKernel<T> packing;
+};
+
 template <class T, int V, bool kKMajor>
-const TileKernel<T>* kernels_of() {
-  static constexpr auto kTable = []<size_t... I>(std::index_sequence<I...>) {
-    return std::array<TileKernel<T>, sizeof...(I)>{&run_tile<T, static_cast<int>(I) + 1, V, kKMajor>...};
+constexpr TileKernels<T> kernels_of_width() {
+  constexpr int kMost = max_rows(V);
+  return []<size_t... I>(std::index_sequence<I...>) {
+    return TileKernels<T>{kMost,
+                          {&run_tiles_of<T, static_cast<int>(I) + 1, V, kKMajor, false>...},
+                          V == 1 ? nullptr : &run_tiles_of < T,
+                          kMost,
+                          V == 1 ? 2 : V,
+                          kKMajor,
+                          true > };
   }
-  (std::make_index_sequence<static_cast<size_t>(max_rows(V))>());
-  return kTable.data();
+  (std::make_index_sequence<static_cast<size_t>(kMost)>());
 }
 
 template <class T, bool kKMajor>
-const TileKernel<T>* kernels_of(int vectors) {
-  switch (vectors) {
-    case 1:
-      return kernels_of<T, 1, kKMajor>();
-    case 2:
-      return kernels_of<T, 2, kKMajor>();
-    case 3:
-      return kernels_of<T, 3, kKMajor>();
-    default:
-      return kernels_of<T, 4, kKMajor>();
+const TileKernels<T>& tile_kernels(int vectors) {
+  static constexpr TileKernels<T> kTable[] = {kernels_of_width<T, 1, kKMajor>(), kernels_of_width<T, 2, kKMajor>(),
+                                              kernels_of_width<T, 3, kKMajor>(), kernels_of_width<T, 4, kKMajor>()};
+  return kTable[vectors - 1];
+}
+
+// Runs `rows` rows of a column, cut into tiles of nearly equal height (a short last one would wait on its own sums),
+// and moves the column on to the rows below. With packed_b set, the first tile packs B for all that follow; there must
+// be more than one then.
+template <class T, bool kKMajor>
+void run_rows(TileColumn<T>& column, int vectors, int rows) {
+  const TileKernels<T>& kernels = tile_kernels<T, kKMajor>(vectors);
+  const auto run = [&](TileKernel<T> kernel, int height, int tiles) HWY_ATTR {
+    column.tiles = tiles;
+    kernel(column);
+    column.a += height * tiles * (kKMajor ? 1 : column.a_stride);
+    column.c += height * tiles * column.c_stride;
+    if (column.init) column.init += height * tiles * column.init_stride;
+  };
+  if (column.packed_b) {
+    run(kernels.packing, kernels.most_rows, 1);
+    column.use_packed(column.packed_b, vectors);
+    rows -= kernels.most_rows;
   }
+  const int tiles = (rows + kernels.most_rows - 1) / kernels.most_rows;
+  const int height = rows / tiles, taller = rows % tiles;
+  if (taller > 0) run(kernels.by_rows[static_cast<size_t>(height)], height + 1, taller);
+  run(kernels.by_rows[static_cast<size_t>(height) - 1], height, tiles - taller);
 }
 
 }  // namespace isochron::kernels::HWY_NAMESPACE

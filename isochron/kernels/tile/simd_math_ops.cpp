@@ -29,11 +29,6 @@ HWY_INLINE V within_libm_reach(D d, V x, V y, float (*exact)(float)) {
   return hn::IfThenElse(near, y, hn::Load(d, lanes));
 }
 template <class D, class V>
-HWY_INLINE V elu(D d, V x, float scale, float alpha) {
-  const V negative = hn::Mul(vector_expm1(d, x), hn::Set(d, scale * alpha));
-  return hn::IfThenElse(hn::Gt(x, hn::Zero(d)), hn::Mul(x, hn::Set(d, scale)), negative);
-}
-template <class D, class V>
 HWY_INLINE V round_to_bfloat16(D d, V x) {
   const hn::RebindToUnsigned<D> du;
   const auto bits = hn::BitCast(du, x);
@@ -57,8 +52,8 @@ inline float libm_cos(float x) { return std::cos(x); }
   X(tanh, vector_tanh(d, a))                               \
   X(erf, vector_erf(d, a))                                 \
   X(sigmoid, vector_sigmoid(d, a))                         \
-  X(elu, elu(d, a, 1.0f, imm.imm0))                        \
-  X(selu, elu(d, a, 1.05070099f, 1.67326324f))             \
+  X(elu, vector_elu(d, a, 1.0f, imm.imm0))                 \
+  X(selu, vector_elu(d, a, 1.05070099f, 1.67326324f))      \
   X(gelu_erf, vector_gelu_erf(d, a))                       \
   X(gelu_tanh, vector_gelu_tanh(d, a))                     \
   X(silu, vector_silu(d, a))                               \

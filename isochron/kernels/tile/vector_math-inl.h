@@ -97,6 +97,12 @@ HWY_INLINE V vector_expm1(D d, V x) {
   return hn::IfThenElse(hn::Le(x, hn::Set(d, kExpHigh)), y, hn::Mul(x, hn::Set(d, kHuge)));
 }
 
+template <class D, class V>
+HWY_INLINE V vector_elu(D d, V x, float scale, float alpha) {
+  const V negative = hn::Mul(vector_expm1(d, x), hn::Set(d, scale * alpha));
+  return hn::IfThenElse(hn::Gt(x, hn::Zero(d)), hn::Mul(x, hn::Set(d, scale)), negative);
+}
+
 // log(x) = exponent ln2 + log(1 + f) for normal x > 0; `tail` is log(1 + f) - f.
 template <class V>
 struct LogParts {
