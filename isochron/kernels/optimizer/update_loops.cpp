@@ -5,8 +5,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "isochron/kernels/tile/tile_loop-inl.h"
 #include "isochron/kernels/tile/vector_math-inl.h"
+#include "isochron/kernels/tile/vector_parts-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace isochron {
@@ -154,37 +154,21 @@ void update_loop(const UpdateConstants<T>& constants, T* p, const T* g, T* s0, T
   using D = hn::ScalableTag<T>;
   using V = hn::Vec<D>;
   const D d;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   const Constants<D> k(d, constants);
   constexpr int states = Method::kStates;
-  const auto step = [&](V& param, V grad, V& a, V& b, V& c) HWY_ATTR {
-    grad = hn::MulAdd(k.decay_into_grad, param, hn::Mul(grad, k.grad_scale));
+  for_vectors(d, n, [&](int64_t i, auto part) HWY_ATTR {
+    V param = part.load(d, p + i);
+    V a = states & 1 ? part.load(d, s0 + i) : param;
+    V b = states & 2 ? part.load(d, s1 + i) : param;
+    V c = states & 4 ? part.load(d, s2 + i) : param;
+    const V grad = hn::MulAdd(k.decay_into_grad, param, hn::Mul(part.load(d, g + i), k.grad_scale));
     param = hn::Mul(param, k.keep);
     Method::apply(d, k, param, grad, a, b, c);
-  };
-  int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    V param = hn::LoadU(d, p + i);
-    V a = states & 1 ? hn::LoadU(d, s0 + i) : param;
-    V b = states & 2 ? hn::LoadU(d, s1 + i) : param;
-    V c = states & 4 ? hn::LoadU(d, s2 + i) : param;
-    step(param, hn::LoadU(d, g + i), a, b, c);
-    hn::StoreU(param, d, p + i);
-    if (states & 1) hn::StoreU(a, d, s0 + i);
-    if (states & 2) hn::StoreU(b, d, s1 + i);
-    if (states & 4) hn::StoreU(c, d, s2 + i);
-  }
-  if (HWY_TARGET == HWY_SCALAR || i == n) return;
-  const int64_t rest = n - i;
-  V param = load_first(d, p + i, rest);
-  V a = states & 1 ? load_first(d, s0 + i, rest) : param;
-  V b = states & 2 ? load_first(d, s1 + i, rest) : param;
-  V c = states & 4 ? load_first(d, s2 + i, rest) : param;
-  step(param, load_first(d, g + i, rest), a, b, c);
-  store_first(param, d, p + i, rest);
-  if (states & 1) store_first(a, d, s0 + i, rest);
-  if (states & 2) store_first(b, d, s1 + i, rest);
-  if (states & 4) store_first(c, d, s2 + i, rest);
+    part.store(param, d, p + i);
+    if (states & 1) part.store(a, d, s0 + i);
+    if (states & 2) part.store(b, d, s1 + i);
+    if (states & 4) part.store(c, d, s2 + i);
+  });
 }
 
 template <class T>
