@@ -1,0 +1,149 @@
+"""JAX: one jitted step with donated state, dispatched from a Python loop; the shuffled epoch lives on the device."""
+
+import os
+
+from measure import parse_arguments, print_result, run_epochs
+
+arguments, workload = parse_arguments(["jit"])
+# JAX has no thread option: XLA sizes its pool by NPROC.
+os.environ["NPROC"] = str(arguments.threads)
+if arguments.threads == 1:
+    os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false " + os.environ.get("XLA_FLAGS", "")
+os.environ["JAX_PLATFORMS"] = "cpu"
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from workloads import make_data
+
+rng = np.random.default_rng(1)
+HEADS, LAYERS = 4, 2
+
+
+def dense_weights(inputs, outputs):
+    limit = np.sqrt(6 / (inputs + outputs))
+    return {"w": rng.uniform(-limit, limit, (inputs, outputs)).astype(np.float32), "b": np.zeros(outputs, np.float32)}
+
+
+def dense(p, x):
+    return x @ p["w"] + p["b"]
+
+
+def mlp_weights():
+    return {"hidden": dense_weights(784, 128), "out": dense_weights(128, 10)}
+
+
+def mlp(p, x):
+    return dense(p["out"], jax.nn.relu(dense(p["hidden"], x)))
+
+
+def cnn_weights():
+    def conv(inputs, outputs):
+        limit = np.sqrt(6 / (9 * (inputs + outputs)))
+        kernel = rng.uniform(-limit, limit, (3, 3, inputs, outputs)).astype(np.float32)
+        return {"w": kernel, "b": np.zeros(outputs, np.float32)}
+
+    return {"c1": conv(1, 32), "c2": conv(32, 64), "hidden": dense_weights(12 * 12 * 64, 128), "out": dense_weights(128, 10)}
+
+
+def cnn(p, x):
+    for name in ("c1", "c2"):
+        x = jax.lax.conv_general_dilated(x, p[name]["w"], (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+        x = jax.nn.relu(x + p[name]["b"])
+    x = jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+    return dense(p["out"], jax.nn.relu(dense(p["hidden"], x.reshape(x.shape[0], -1))))
+
+
+def transformer_weights():
+    def layer():
+        norm = lambda: {"scale": np.ones(128, np.float32), "shift": np.zeros(128, np.float32)}
+        parts = {name: dense_weights(128, 128) for name in ("q", "k", "v", "o")}
+        return {**parts, "up": dense_weights(128, 512), "down": dense_weights(512, 128), "n1": norm(), "n2": norm()}
+
+    return {"layers": [layer() for _ in range(LAYERS)], "out": dense_weights(128, 10)}
+
+
+def transformer(p, x):
+    def norm(p, x):
+        centred = x - x.mean(-1, keepdims=True)
+        return centred * jax.lax.rsqrt(jnp.square(centred).mean(-1, keepdims=True) + 1e-5) * p["scale"] + p["shift"]
+
+    batch, length, width = x.shape
+    for layer in p["layers"]:
+        q, k, v = (dense(layer[name], x).reshape(batch, length, HEADS, width // HEADS) for name in "qkv")
+        scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) / np.sqrt(width // HEADS)
+        mixed = jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores), v).reshape(batch, length, width)
+        x = norm(layer["n1"], x + dense(layer["o"], mixed))
+        x = norm(layer["n2"], x + dense(layer["down"], jax.nn.relu(dense(layer["up"], x))))
+    return dense(p["out"], x.mean(1))
+
+
+def cross_entropy(model, p, x, y):
+    logits = model(p, x)
+    picked = jnp.take_along_axis(logits, y[:, None], -1)[:, 0]
+    return (jax.nn.logsumexp(logits, -1) - picked).mean()
+
+
+def squared_error(p, x, y):
+    return jnp.square(dense(p, x) - y).mean()
+
+
+def adam(p, g, state):
+    m, v, count = state
+    count = count + 1
+    m = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, m, g)
+    v = jax.tree.map(lambda v, g: 0.999 * v + 0.001 * g * g, v, g)
+    rate = 1e-3 * jnp.sqrt(1 - 0.999**count) / (1 - 0.9**count)
+    p = jax.tree.map(lambda p, m, v: p - rate * m / (jnp.sqrt(v) + 1e-8), p, m, v)
+    return p, (m, v, count)
+
+
+def sgd(p, g, state):
+    return jax.tree.map(lambda p, g: p - 0.01 * g, p, g), state
+
+
+def build():
+    """Start weights, loss and update rule of the workload."""
+    if workload.name == "linreg":
+        return dense_weights(1, 1), squared_error, sgd
+    weights, model = {"cnn": (cnn_weights, cnn), "transformer": (transformer_weights, transformer)}.get(
+        workload.name, (mlp_weights, mlp)
+    )
+    return weights(), partial(cross_entropy, model), adam
+
+
+class Trainer:
+    def __init__(self):
+        weights, loss_of, update = build()
+        x, y = make_data(workload)
+        self.x, self.y = jnp.asarray(x), jnp.asarray(y.astype(np.int32) if workload.classes else y)
+        zeros = lambda: jax.tree.map(np.zeros_like, weights)
+        self.p = jax.tree.map(jnp.asarray, weights)
+        self.state = jax.tree.map(jnp.asarray, (zeros(), zeros(), np.float32(0)) if update is adam else ())
+
+        def train(p, state, x, y, start, size):
+            x, y = (jax.lax.dynamic_slice_in_dim(values, start, size) for values in (x, y))
+            loss, gradient = jax.value_and_grad(loss_of)(p, x, y)
+            p, state = update(p, gradient, state)
+            return p, state, loss
+
+        self.step = jax.jit(train, donate_argnums=(0, 1), static_argnums=5)
+        self.shuffle = jax.jit(lambda x, y, order: (x[order], y[order]))
+
+    def epoch(self, order, after_first):
+        x, y = self.shuffle(self.x, self.y, order.astype(np.int32))
+        for start in range(0, workload.rows, workload.batch):
+            size = min(workload.batch, workload.rows - start)
+            self.p, self.state, loss = self.step(self.p, self.state, x, y, start, size)
+            if after_first and start == 0:
+                loss.block_until_ready()
+                after_first()
+        float(loss)
+        jax.block_until_ready(self.p)
+
+
+watch = run_epochs(Trainer(), workload, arguments.epochs or workload.epochs, np.random.default_rng(2).permutation)
+print_result(watch, workload, arguments.threads, "jax", jax.__version__)
