@@ -1,0 +1,40 @@
+// Where each epoch's time went, and whether and why the first one differed.
+//
+//   history.epoch_report().print();
+//
+//   Epochs by phase, ms
+//      epoch   total  compile  allocate  input  forward  other
+//          1    5.41     0.42      0.21   0.30     4.20   0.28
+//          2    5.26        -         -   0.31     4.70   0.25
+//      …
+//   Epoch 1 took 1.03x the median of the others: +0.42 ms compile, +0.21 ms allocate.
+//
+// Built from a RunRecord alone, so it serves our own runs and watched ones alike. Many epochs are shown by the
+// first and last few and by minimum, median and maximum of all but the first.
+#pragma once
+
+#include <string>
+
+#include "isochron/timeline/run_record.h"
+
+namespace isochron {
+
+class EpochReport {
+ public:
+  explicit EpochReport(const RunRecord& run);
+
+  // The table, the time outside epochs, the first epoch's extra time by phase, and the sentence.
+  std::string to_string() const;
+  void print() const;  // to standard output
+
+  // Whether and why the first epoch differed from the others.
+  std::string sentence() const;
+
+ private:
+  std::vector<Epoch> epochs_;
+  std::optional<OpenEpoch> open_epoch_;
+  PhaseSeconds outside_{};
+  Epoch typical_;  // medians of all epochs but the first
+};
+
+}  // namespace isochron
