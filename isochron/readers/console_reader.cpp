@@ -1,0 +1,191 @@
+#include "isochron/readers/console_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "isochron/readers/fit_builder.h"
+#include "isochron/readers/keyed_values.h"
+#include "isochron/readers/log_families.h"
+#include "isochron/readers/notices.h"
+#include "isochron/readers/plain_line.h"
+#include "isochron/readers/progress_bar.h"
+#include "isochron/readers/terminal.h"
+#include "isochron/readers/timestamp.h"
+
+namespace isochron {
+namespace {
+
+constexpr int kMostOfOneNotice = 200;
+
+// Tables printed row by row: "epoch  train_loss  valid_loss  time" (fastai), "… dur" (skorch).
+class TableReader {
+ public:
+  std::optional<LogEvent> feed(std::string_view line) {
+    std::vector<std::string> cells;
+    for (size_t at = 0; at < line.size() && cells.size() < 32;) {
+      while (at < line.size() && (is_space(line[at]) || line[at] == '|')) ++at;
+      size_t end = at;
+      while (end < line.size() && !is_space(line[end]) && line[end] != '|') ++end;
+      if (end > at) cells.emplace_back(line.substr(at, end - at));
+      at = end;
+    }
+    if (cells.size() < 2) return std::nullopt;
+    const std::string last = lowered(cells.back());
+    if (lowered(cells[0]) == "epoch" && (last == "time" || last == "dur")) {
+      columns_ = std::move(cells);
+      return std::nullopt;
+    }
+    if (columns_.size() != cells.size() || !is_digit(cells[0][0])) return std::nullopt;
+    KeyedValues values;
+    for (size_t i = 0; i < cells.size(); ++i) values.emplace_back(columns_[i], cells[i]);
+    auto event = keyed_event(values);
+    return event && event->epoch && event->epoch_time ? event : std::nullopt;
+  }
+
+ private:
+  std::vector<std::string> columns_;
+};
+
+// What a line says when there is no bar in it.
+std::optional<LogEvent> read_event(std::string_view text, std::string_view lower_text, TableReader& table) {
+  if (auto event = match_log_family(text, lower_text)) return event;
+  if (auto event = table.feed(text)) return event;
+  if (const KeyedValues values = find_dictionary(text); values.size() >= 2)
+    if (auto event = keyed_event(values)) return event;
+  return plain_event(text, lower_text);
+}
+
+}  // namespace
+
+struct ConsoleReader::State {
+  explicit State(std::string name)
+      : source(std::move(name)), terminal([this](const Terminal::Line& line) { read(line); }) {}
+
+  void read(const Terminal::Line& line) {
+    read_into(builder, line);
+    last_line = line.number;
+  }
+
+  // On the clock of the process where it is known, else on the clock of the stamps that mark progress: the first
+  // line that does chooses it, as other loggers may stamp their lines in other ways.
+  std::optional<double> time_of(FitBuilder& into, const Terminal::Line& line, const std::optional<Timestamp>& stamp,
+                                bool progress) {
+    if (line.time) return line.time;
+    if (!stamp) return std::nullopt;
+    const auto kind = static_cast<size_t>(stamp->kind);
+    const auto time = clocks[kind].unfold(*stamp);
+    if (!main_clock && progress) {
+      main_clock = kind;
+      into.set_clock_resolution(stamp->resolution);
+      if (last_stamp[kind]) into.note_time(*last_stamp[kind]);
+    }
+    if (time) last_stamp[kind] = time;
+    return main_clock == kind ? time : std::nullopt;
+  }
+
+  void read_into(FitBuilder& into, const Terminal::Line& line) {
+    const auto stamp = find_timestamp(line.text);
+    std::string_view text = line.text;
+    if (stamp) {
+      text.remove_prefix(std::min(stamp->end, text.size()));
+      const size_t message = text.find_first_not_of(" \t]|:");
+      text.remove_prefix(std::min(message, text.size()));
+    }
+    std::vector<Bar> bars = find_bars(text);
+    for (Bar& bar : bars) bar.event.line = line.number;
+    const std::string_view tail = bars.empty() ? text : text.substr(std::min(bars.back().end, text.size()));
+    const std::string lower_text = lowered(text);
+    std::optional<LogEvent> event;
+    if (!trimmed(tail).empty())
+      event = read_event(tail, std::string_view(lower_text).substr(text.size() - tail.size()), table);
+    const bool progress = !bars.empty() || (event && event->kind != LogEvent::Kind::run_end);
+    const auto time = time_of(into, line, stamp, progress);
+    for (const Bar& bar : bars) into.add_bar(bar, time);
+    if (event)
+      into.add(*event, time);
+    else if (time && bars.empty())
+      into.note_time(*time);
+    read_notice(into, line, lower_text, time, progress);
+  }
+
+  void read_notice(FitBuilder& into, const Terminal::Line& line, std::string_view lower_text,
+                   std::optional<double> time, bool progress) {
+    const std::string where = source + ":" + std::to_string(line.number);
+    if (const std::string_view framework = framework_hint(lower_text); !framework.empty())
+      into.fact({"framework", std::string(framework), where});
+    if (progress) {  // the run went on: what looked like its end was not
+      for (Fact& fact : fatal) {
+        fact.key += ".survived";
+        into.fact(std::move(fact));
+      }
+      fatal.clear();
+    }
+    const auto notice = match_notice(lower_text);
+    const auto exception = traceback.feed(line.text);
+    if (!notice && !exception) return;
+    const std::string value(trimmed(line.text).substr(0, 300));
+    if (notice && counts[notice->key]++ < kMostOfOneNotice) {
+      Fact fact{std::string(notice->key), value, where, time, into.current_epoch()};
+      if (notice->fatal)
+        fatal.push_back(std::move(fact));
+      else
+        into.fact(std::move(fact));
+    }
+    if (exception && fatal.size() < 100) fatal.push_back({"exception", *exception, where, time, into.current_epoch()});
+  }
+
+  std::vector<RunRecord> records(FitBuilder finished) const {
+    for (const Fact& fact : fatal) finished.fact(fact);
+    std::vector<RunRecord> runs = finished.finish();
+    for (RunRecord& run : runs) {
+      run.source = "console";
+      if (main_clock == static_cast<size_t>(Timestamp::Kind::absolute) && !run.epochs.empty()) {
+        // Epochs stand at Unix times: time zero moves to the first.
+        const double zero = run.epochs.front().start;
+        if (zero < 1e9) continue;
+        run.wall_start = zero;
+        for (Epoch& epoch : run.epochs) epoch.start -= zero;
+        for (Fact& fact : run.facts)
+          if (fact.time) *fact.time -= zero;
+        for (Step& step : run.steps) step.start -= zero;
+        if (run.open_epoch) run.open_epoch->start -= zero;
+      }
+    }
+    return runs;
+  }
+
+  std::string source;
+  Terminal terminal;
+  FitBuilder builder;
+  TableReader table;
+  TracebackReader traceback;
+  std::array<StampClock, 3> clocks;
+  std::optional<size_t> main_clock;
+  std::array<std::optional<double>, 3> last_stamp;
+  std::map<std::string_view, int> counts;
+  std::vector<Fact> fatal;  // seen since the last sign of progress
+  int64_t last_line = 0;
+};
+
+ConsoleReader::ConsoleReader(std::string source) : state_(std::make_unique<State>(std::move(source))) {}
+ConsoleReader::~ConsoleReader() = default;
+ConsoleReader::ConsoleReader(ConsoleReader&&) noexcept = default;
+ConsoleReader& ConsoleReader::operator=(ConsoleReader&&) noexcept = default;
+
+void ConsoleReader::feed(std::string_view bytes, std::optional<double> time) { state_->terminal.feed(bytes, time); }
+
+RunRecord ConsoleReader::snapshot() const {
+  FitBuilder builder = state_->builder;
+  if (const Terminal::Line line = state_->terminal.pending(); !line.text.empty()) {
+    for (const Bar& bar : find_bars(line.text)) builder.add_bar(bar, line.time);
+  }
+  return state_->records(std::move(builder)).back();
+}
+
+std::vector<RunRecord> ConsoleReader::finish() {
+  state_->terminal.finish();
+  return state_->records(state_->builder);
+}
+
+}  // namespace isochron

@@ -1,0 +1,312 @@
+#include "isochron/readers/fit_builder.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "isochron/readers/plain_line.h"
+
+namespace isochron {
+namespace {
+
+// Bounds on what one log may make us keep.
+constexpr size_t kMostFits = 1000;
+constexpr size_t kMostEpochs = 100000;
+constexpr size_t kMostInner = 16;
+constexpr size_t kMostWindows = 4096;
+constexpr size_t kMostPositions = 100000;
+constexpr size_t kMostFacts = 2000;
+constexpr size_t kMostMetrics = 64;
+constexpr int64_t kLargestIndex = 100000000;
+
+// Lightning's lines also look like torch's, Keras' like TensorFlow's: the more special name stays.
+int speciality(std::string_view framework) {
+  if (framework == "lightning") return 3;
+  if (framework == "keras") return 2;
+  return framework.empty() ? 0 : 1;
+}
+
+}  // namespace
+
+EpochDraft* FitBuilder::current() { return fit().drafts.empty() ? nullptr : &fit().drafts.back(); }
+
+int FitBuilder::current_epoch() const {
+  const auto& drafts = fits_.back().drafts;
+  return drafts.empty() || drafts.back().ended ? 0 : static_cast<int>(drafts.back().index);
+}
+
+void FitBuilder::note_time(double time) {
+  if (fit().drafts.empty()) fit().before_first = time;
+  fit().last_time = time;
+}
+
+void FitBuilder::fact(Fact fact) {
+  if (fact.key == "framework") {
+    if (speciality(fact.value) > speciality(fit().framework)) fit().framework = fact.value;
+    return;
+  }
+  fact.epoch = current_epoch();
+  auto& facts = fit().facts;
+  if (facts.size() < kMostFacts) facts.push_back(std::move(fact));
+}
+
+void FitBuilder::start_fit() {
+  if (fits_.size() >= kMostFits) fits_.erase(fits_.begin());
+  Fit next;
+  next.framework = fit().framework;
+  next.before_first = fit().last_time;
+  next.last_time = fit().last_time;
+  fits_.push_back(std::move(next));
+}
+
+void FitBuilder::note_plan(const LogEvent& event) {
+  if (event.epochs && *event.epochs > 0 && *event.epochs < kLargestIndex) fit().planned = event.epochs;
+  fit().inclusive = fit().inclusive || event.inclusive;
+}
+
+EpochDraft& FitBuilder::open(int64_t index, bool numbered, std::optional<double> time) {
+  EpochDraft* last = current();
+  if (last && numbered && !last->numbered) {
+    // A bar without a name, and now the epoch's number: one and the same.
+    last->index = index;
+    last->numbered = true;
+    const auto& drafts = fit().drafts;
+    if (drafts.size() > 1)
+      last->covers = std::clamp<int64_t>(index - drafts[drafts.size() - 2].index, 1, kLargestIndex);
+    return *last;
+  }
+  if (last && numbered && last->index == index) return *last;
+  if (last && numbered && index < last->index) {
+    start_fit();
+    last = nullptr;
+  }
+  if (last) {
+    last->ended = true;
+    if (!last->end) last->end = last->train && last->train->last_time ? last->train->last_time : time;
+  }
+  auto& drafts = fit().drafts;
+  if (drafts.size() >= kMostEpochs) drafts.erase(drafts.begin(), drafts.begin() + kMostEpochs / 2);
+  EpochDraft draft;
+  draft.index = index;
+  draft.numbered = numbered;
+  draft.clock_resolution = clock_resolution_;
+  if (!drafts.empty()) {
+    draft.covers = std::max<int64_t>(index - drafts.back().index, 1);
+    draft.begin = drafts.back().end;
+  } else {
+    draft.begin = fit().before_first;
+  }
+  drafts.push_back(std::move(draft));
+  return drafts.back();
+}
+
+void FitBuilder::begin_epoch(const LogEvent& event, std::optional<double> time) {
+  if (!event.epoch || *event.epoch > kLargestIndex) return;
+  EpochDraft* last = current();
+  const bool repeated = last && last->numbered && last->index == *event.epoch;
+  if (repeated && !last->ended && !last->printed && !(last->train && last->train->complete())) return;
+  // fit(epochs=1) in a loop prints "Epoch 1/1" again and again: its epochs are counted on.
+  const bool loop = repeated && event.epochs == 1;
+  if (repeated && !loop) return;
+  EpochDraft& draft = open(loop ? last->index + 1 : *event.epoch, true, time);
+  draft.header = true;
+  fit().headers = true;
+  if (time) draft.begin = time;
+}
+
+void FitBuilder::end_epoch(const LogEvent& event, std::optional<double> time) {
+  EpochDraft* last = current();
+  std::optional<int64_t> index = event.epoch;
+  if (!index && event.epoch_position && event.epoch_time) index = std::llround(*event.epoch_position);
+  if (event.role == LogEvent::Role::validation) {
+    if (last && event.validation_time) last->validation = event.validation_time;
+    return;
+  }
+  if (!index) {
+    if (!event.epoch_time) return;
+    if (last && !last->printed) {
+      last->printed = event.epoch_time;
+      if (event.step_time && !last->mean_step) last->mean_step = event.step_time;
+      last->ended = true;
+      if (time) last->end = time;
+    } else {
+      fit().pending_time = event.epoch_time;
+    }
+    return;
+  }
+  if (*index > kLargestIndex) return;
+  EpochDraft& draft = open(*index, true, time);
+  const bool told = draft.printed.has_value() && draft.ended;  // another rank says the same again
+  if (event.epoch_time && !told) draft.printed = event.epoch_time;
+  if (!draft.printed && fit().pending_time) draft.printed = fit().pending_time;
+  fit().pending_time.reset();
+  if (event.clock) draft.clock = event.clock;
+  if (event.validation_time) draft.validation = event.validation_time;
+  if (event.steps) draft.steps = event.steps;
+  if (event.examples_rate && draft.printed) draft.examples = event.examples_rate->value * draft.printed->value;
+  if (fit().tokens) draft.tokens = fit().tokens;
+  for (const auto& [name, value] : event.metrics)
+    if (draft.metrics.size() < kMostMetrics) draft.metrics[name] = value;
+  draft.ended = true;
+  if (time && !told) draft.end = time;
+}
+
+void FitBuilder::add_step(const LogEvent& event, std::optional<double> time) {
+  EpochDraft* draft = current();
+  if (event.epoch && *event.epoch <= kLargestIndex) {
+    const bool fresh = !draft || draft->index != *event.epoch;
+    draft = &open(*event.epoch, true, time);
+    if (!fresh && draft->ended) return;
+    if (fresh && !draft->begin && event.step.value_or(0) <= 1) draft->begin = time;
+  }
+  if (draft && !draft->ended) draft->add_step(event, time);
+  // Runs that count steps only are told by windows of steps.
+  auto& windows = fit().windows;
+  Step window;
+  window.epoch = draft && !draft->ended ? static_cast<int>(draft->index) : 0;
+  const int64_t before = windows.empty() ? 0 : windows.back().index;
+  window.index = event.step.value_or(before);
+  const double covered = static_cast<double>(event.window_steps.value_or(std::max<int64_t>(window.index - before, 1)));
+  if (event.step_time)
+    window.seconds = event.step_time->value;
+  else if (event.window_time)
+    window.seconds = event.window_time->value / covered;
+  else if (event.rate && event.rate->value > 0)
+    window.seconds = 1 / event.rate->value;
+  else
+    return;
+  if (event.data_time) window.input_seconds = event.data_time->value;
+  if (time) window.start = *time - window.seconds * covered;
+  if (windows.size() >= kMostWindows) {  // keep every other one
+    size_t kept = 0;
+    for (size_t i = 0; i < windows.size(); i += 2) windows[kept++] = windows[i];
+    windows.resize(kept);
+  }
+  windows.push_back(window);
+}
+
+void FitBuilder::add_inner_bar(EpochDraft& draft, const LogEvent& event, bool keras, std::optional<double> time) {
+  BarState* bar = draft.inner.empty() ? nullptr : &draft.inner.back();
+  const bool same = bar && bar->steps == event.steps && event.step.value_or(0) >= bar->step && bar->role == event.role;
+  if (!same) {
+    if (draft.inner.size() >= kMostInner) return;
+    draft.inner.emplace_back();
+    bar = &draft.inner.back();
+    bar->role = event.role;
+    bar->keras = keras;
+  }
+  bar->update(event, time);
+}
+
+void FitBuilder::add_train_bar(const LogEvent& event, bool keras, std::optional<double> time) {
+  EpochDraft* draft = current();
+  const int64_t step = event.step.value_or(0);
+  if (event.epoch && *event.epoch <= kLargestIndex) {
+    const bool other = !draft || !draft->numbered || draft->index != *event.epoch;
+    draft = &open(*event.epoch, true, time);
+    // The bar of a probe after training bears the last epoch's name: it has other steps, and the epoch is told.
+    if (!other && draft->train && draft->train->complete() && step < draft->train->step &&
+        event.steps != draft->train->steps)
+      return;
+  } else {
+    const bool running = draft && !draft->ended;
+    const bool same = running && draft->train && draft->train->steps == event.steps &&
+                      (step > draft->train->step || (step == draft->train->step && event.line == draft->train->line));
+    const bool unknown_length = running && draft->train && draft->train->steps && !event.steps;
+    const bool told = running && draft->train && draft->train->complete() && draft->train->elapsed &&
+                      draft->train->elapsed->value > 0;
+    if (!same && keras && fit().headers && told) {  // evaluate() or predict() after the epoch's last word
+      fit().trailing = true;
+      return;
+    }
+    if (!same && !unknown_length) {
+      if (running && draft->train && event.steps != draft->train->steps && draft->train->step > 0 &&
+          !(event.steps && !draft->train->steps)) {
+        LogEvent inner = event;
+        if (inner.role == LogEvent::Role::train && draft->train->complete()) inner.role = LogEvent::Role::validation;
+        add_inner_bar(*draft, inner, keras, time);
+        return;
+      }
+      const bool redrawn =
+          running && draft->train && draft->train->complete() && draft->train->steps == event.steps && !fit().headers;
+      const bool finished = fit().headers && draft && draft->ended;
+      if (finished) {  // evaluate() or predict() after training
+        fit().trailing = true;
+        return;
+      }
+      if (!running || redrawn || (draft->train && !fit().headers))
+        draft = &open(draft ? draft->index + 1 : 1, false, time);
+    }
+  }
+  if (!draft->train) {
+    draft->train.emplace();
+    draft->train->keras = keras;
+    if (time && !draft->header && !draft->begin) draft->begin = time;
+  }
+  BarState& bar = *draft->train;
+  // A bar that goes on growing after another one ended within it has that one's time in its own; Keras' always does.
+  if (keras || (event.elapsed && bar.elapsed && event.elapsed->value > bar.elapsed->value))
+    for (BarState& inner : draft->inner) inner.inside = true;
+  bar.update(event, time);
+  if (bar.complete() && time) draft->end = time;
+  for (const auto& [name, value] : event.metrics)
+    if (draft->metrics.size() < kMostMetrics || draft->metrics.contains(name)) draft->metrics[name] = value;
+}
+
+void FitBuilder::add_bar(const Bar& bar, std::optional<double> time) {
+  LogEvent event = bar.event;
+  const bool keras = bar.style == Bar::Style::keras;
+  if (!keras) read_label(bar.label, event);
+  const std::string unit = lowered(bar.unit);
+  if (unit.ends_with("b") && unit != "mb" && !keras && unit.size() <= 2)
+    event.role = LogEvent::Role::other;  // a download
+  if (unit == "b" || unit == "kb" || unit == "mb" || unit == "gb") event.role = LogEvent::Role::other;
+  if (unit.starts_with("epoch") || unit == "ep") event.role = LogEvent::Role::epochs;
+  if (bar.style == Bar::Style::rich && event.epoch && event.epochs && !event.inclusive) event.inclusive = true;
+  if (keras) event.framework = "keras";
+  add(event, time);
+}
+
+void FitBuilder::add(const LogEvent& event, std::optional<double> time) {
+  if (!event.framework.empty()) fact({"framework", std::string(event.framework), ""});
+  note_plan(event);
+  if (event.tokens) fit().tokens = event.tokens;
+  if (event.epoch_position && !event.epoch_time && fit().positions.size() < kMostPositions &&
+      event.kind != LogEvent::Kind::run_end) {
+    const EpochDraft* draft = current();
+    const auto elapsed = draft && !draft->numbered && draft->train ? draft->train->elapsed : std::nullopt;
+    fit().positions.push_back({*event.epoch_position, elapsed, time, event.tokens});
+  }
+  switch (event.kind) {
+    case LogEvent::Kind::epoch_begin:
+      begin_epoch(event, time);
+      break;
+    case LogEvent::Kind::epoch_end:
+      end_epoch(event, time);
+      break;
+    case LogEvent::Kind::step:
+      add_step(event, time);
+      break;
+    case LogEvent::Kind::run_end:
+      if (!fit().run_time) fit().run_time = event.run_time;
+      fit().trailing = true;
+      break;
+    case LogEvent::Kind::progress:
+      if (event.role == LogEvent::Role::other) break;
+      if (event.role == LogEvent::Role::epochs) {
+        auto& points = fit().epochs_bar.points;
+        fit().epochs_bar.total = event.steps;
+        if (event.steps) fit().planned = event.steps;
+        if (event.step && event.elapsed && (points.empty() || *event.step > points.back().first) &&
+            points.size() < kMostEpochs)
+          points.emplace_back(*event.step, time ? Measured::exact(*time) : *event.elapsed);
+      } else if (event.role == LogEvent::Role::validation) {
+        if (EpochDraft* draft = current()) add_inner_bar(*draft, event, event.framework == "keras", time);
+      } else {
+        add_train_bar(event, event.framework == "keras", time);
+      }
+      break;
+  }
+  if (time) note_time(*time);
+}
+
+}  // namespace isochron

@@ -1,0 +1,230 @@
+// The second half of FitBuilder: what was gathered becomes a RunRecord.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "isochron/readers/fit_builder.h"
+
+namespace isochron {
+namespace {
+
+// Readings that grow by about as much each time as the first one shows are a clock nobody reset.
+bool is_running_clock(const std::vector<double>& readings, bool named_so) {
+  if (readings.size() < 3) return named_so && readings.size() == 2 && readings[1] > readings[0] * 1.5;
+  std::vector<double> steps;
+  for (size_t i = 1; i < readings.size(); ++i) {
+    if (readings[i] <= readings[i - 1]) return false;
+    steps.push_back(readings[i] - readings[i - 1]);
+  }
+  if (named_so) return true;
+  const double mean = std::accumulate(steps.begin(), steps.end(), 0.0) / static_cast<double>(steps.size());
+  double variance = 0;
+  for (const double step : steps) variance += (step - mean) * (step - mean);
+  const double spread = std::sqrt(variance / static_cast<double>(steps.size())) / mean;
+  // A real slow-down that grows this evenly from nothing would be taken for a clock; noise tells most of them apart.
+  return spread < 0.08 && readings[0] > 0.85 * mean && readings[0] < 4 * mean;
+}
+
+}  // namespace
+
+// Printed times that are readings of a clock become differences.
+void FitBuilder::take_clocks(Fit& fit) {
+  const auto take = [&](auto member, bool named_so) {
+    std::vector<double> readings;
+    std::vector<EpochDraft*> drafts;
+    bool bars_disagree = true;
+    for (EpochDraft& draft : fit.drafts)
+      if (const auto& reading = draft.*member) {
+        readings.push_back(reading->value);
+        drafts.push_back(&draft);
+        // A bar beside it arbitrates: it never counts from the run's start.
+        if (draft.train && draft.train->seconds())
+          bars_disagree = bars_disagree && draft.train->seconds()->value < 0.7 * reading->value;
+      }
+    const bool has_bars = !drafts.empty() && drafts.back()->train.has_value();
+    bool by_clock = false;  // the log's own times agree with the printed ones
+    if (drafts.size() > 1 && drafts.back()->begin && drafts.back()->end)
+      by_clock = std::abs(*drafts.back()->end - *drafts.back()->begin - readings.back()) < 0.15 * readings.back();
+    const bool running = !by_clock && is_running_clock(readings, named_so) &&
+                         (!has_bars || drafts.size() < 2 || bars_disagree || named_so);
+    for (size_t i = drafts.size(); i-- > 0;) {
+      const Measured reading = *(drafts[i]->*member);
+      if (!named_so && !running) continue;
+      if (drafts[i]->printed && named_so) continue;
+      drafts[i]->printed = reading;
+      if (running && i > 0) {
+        const Measured before = *(drafts[i - 1]->*member);
+        drafts[i]->printed =
+            Measured{reading.value - before.value, reading.low - before.high, reading.high - before.low} *
+            (1.0 / static_cast<double>(drafts[i]->covers));
+      }
+    }
+  };
+  take(&EpochDraft::clock, true);
+  take(&EpochDraft::printed, false);
+}
+
+// Hugging Face prints fractions of epochs beside one bar for the whole run: the bar's clock is read at whole epochs.
+void FitBuilder::take_positions(Fit& fit) {
+  if (fit.positions.size() < 2) return;
+  std::vector<std::pair<double, double>> clock;  // epochs, seconds
+  std::vector<std::pair<double, double>> tokens;
+  const bool by_time =
+      std::all_of(fit.positions.begin(), fit.positions.end(), [](const Position& p) { return p.time.has_value(); });
+  for (const Position& p : fit.positions) {
+    if (!clock.empty() && p.epoch <= clock.back().first) continue;
+    if (by_time)
+      clock.emplace_back(p.epoch, *p.time);
+    else if (p.elapsed)
+      clock.emplace_back(p.epoch, p.elapsed->value + (p.elapsed->width() > 0.5 ? 0.5 : 0.0));
+    if (p.tokens) tokens.emplace_back(p.epoch, *p.tokens);
+  }
+  const auto at = [](const std::vector<std::pair<double, double>>& points, double epoch) -> std::optional<double> {
+    for (size_t i = 0; i < points.size(); ++i) {
+      if (std::abs(points[i].first - epoch) < 1e-3) return points[i].second;
+      if (i > 0 && points[i - 1].first < epoch && epoch < points[i].first) {
+        const double part = (epoch - points[i - 1].first) / (points[i].first - points[i - 1].first);
+        return points[i - 1].second + part * (points[i].second - points[i - 1].second);
+      }
+    }
+    return std::nullopt;
+  };
+  for (EpochDraft& draft : fit.drafts) {  // tokens seen become tokens of the epoch
+    if (!draft.numbered || tokens.empty()) continue;
+    const auto end = at(tokens, static_cast<double>(draft.index));
+    const auto begin = draft.index == 1 ? std::optional<double>(0.0) : at(tokens, static_cast<double>(draft.index) - 1);
+    if (end && begin) draft.metrics["tokens"] = *end - *begin;
+  }
+  const bool numbered =
+      std::any_of(fit.drafts.begin(), fit.drafts.end(), [](const EpochDraft& d) { return d.numbered; });
+  if (numbered || clock.size() < 2 || clock.back().first < 1) return;
+  std::vector<EpochDraft> drafts;
+  const double zero = by_time ? fit.before_first.value_or(clock.front().second) : 0;
+  for (int64_t index = 1; static_cast<double>(index) <= clock.back().first + 1e-3 && index < 100000; ++index) {
+    const auto end = at(clock, static_cast<double>(index));
+    const auto begin = index == 1 ? std::optional<double>(zero) : at(clock, static_cast<double>(index) - 1);
+    if (!end || !begin || *end <= *begin) continue;
+    EpochDraft draft;
+    draft.index = index;
+    draft.numbered = draft.ended = true;
+    draft.printed = Measured{*end - *begin, std::max(0.0, *end - *begin - (by_time ? 0.0 : 1.0)),
+                             *end - *begin + (by_time ? 0.0 : 1.0)};
+    const auto tokens_end = at(tokens, static_cast<double>(index));
+    const auto tokens_begin = index == 1 ? std::optional<double>(0.0) : at(tokens, static_cast<double>(index) - 1);
+    if (tokens_end && tokens_begin) draft.metrics["tokens"] = *tokens_end - *tokens_begin;
+    drafts.push_back(std::move(draft));
+  }
+  const bool open = std::fmod(clock.back().first, 1.0) > 1e-3;
+  if (drafts.empty()) return;
+  fit.drafts = std::move(drafts);
+  if (open) {
+    EpochDraft last;
+    last.index = static_cast<int64_t>(clock.back().first) + 1;
+    last.numbered = true;
+    fit.drafts.push_back(std::move(last));
+  }
+}
+
+// A bar whose items are epochs: the differences of its clock.
+void FitBuilder::take_epochs_bar(Fit& fit) {
+  const auto& points = fit.epochs_bar.points;
+  if (points.size() < 2) return;
+  const bool told =
+      std::any_of(fit.drafts.begin(), fit.drafts.end(), [](const EpochDraft& d) { return d.seconds().has_value(); });
+  if (told) return;
+  fit.drafts.clear();
+  for (size_t i = 1; i < points.size(); ++i) {
+    const auto covered = static_cast<double>(points[i].first - points[i - 1].first);
+    const double seconds = (points[i].second.value - points[i - 1].second.value) / covered;
+    EpochDraft draft;
+    draft.index = points[i].first;
+    draft.numbered = draft.ended = true;
+    draft.printed = Measured{seconds, std::max(0.0, seconds - points[i].second.width() / covered),
+                             seconds + points[i].second.width() / covered};
+    fit.drafts.push_back(std::move(draft));
+  }
+}
+
+// One bar without a name and no word of epochs: long items are epochs (`for epoch in tqdm(range(50))`), short ones
+// steps. And bars drawn before their headers, because the two went through different streams, move one place on.
+void FitBuilder::take_lone_bars(Fit& fit) {
+  auto& drafts = fit.drafts;
+  if (drafts.size() >= 2 && fit.headers && !drafts.front().header && drafts.front().train && drafts.back().header &&
+      !drafts.back().train && !drafts.back().printed) {
+    for (size_t i = 0; i + 1 < drafts.size(); ++i) {
+      const int64_t index = drafts[i + 1].index;
+      drafts[i].index = index;
+    }
+    drafts.pop_back();
+  }
+}
+
+RunRecord FitBuilder::record_of(Fit fit) {
+  // "epoch 10", "epoch 20", …: the first of them stands for ten as well.
+  if (fit.drafts.size() > 1 && fit.drafts[1].covers > 1 && fit.drafts[0].index == fit.drafts[1].covers)
+    fit.drafts[0].covers = fit.drafts[1].covers;
+  take_positions(fit);
+  take_epochs_bar(fit);
+  take_lone_bars(fit);
+  take_clocks(fit);
+  RunRecord run;
+  run.source = "console";
+  run.framework = fit.framework;
+  const bool zero_based =
+      std::any_of(fit.drafts.begin(), fit.drafts.end(), [](const EpochDraft& d) { return d.index == 0; });
+  std::optional<double> origin;
+  for (const EpochDraft& draft : fit.drafts)
+    if (draft.begin && !origin) origin = draft.begin;
+  for (const EpochDraft& draft : fit.drafts) {
+    const bool last = &draft == &fit.drafts.back();
+    const bool bar_done = draft.train && draft.train->complete();
+    const bool steps_done = draft.steps && draft.last_step && *draft.last_step >= *draft.steps;
+    const int index = static_cast<int>(draft.index + (zero_based ? 1 : 0));
+    if (last && !draft.ended && !bar_done && !steps_done) {
+      OpenEpoch open{index, draft.begin.value_or(0), std::nullopt, draft.step_count()};
+      if (draft.train)
+        open.step = draft.train->step;
+      else if (draft.last_step)
+        open.step = draft.last_step;
+      run.open_epoch = open;
+      continue;
+    }
+    const auto seconds = draft.seconds();
+    if (!seconds || !(seconds->value >= 0) || seconds->value > 1e9) continue;
+    Epoch epoch;
+    epoch.index = index;
+    epoch.seconds = seconds->value;
+    epoch.resolution = 0.5 * seconds->width();
+    epoch.start = draft.begin.value_or(run.epochs.empty() ? 0 : run.epochs.back().start + run.epochs.back().seconds);
+    epoch.steps = draft.step_count();
+    if (draft.examples) epoch.examples = static_cast<int64_t>(*draft.examples);
+    epoch.validation_seconds = draft.validation_seconds();
+    epoch.first_step_seconds = draft.first_step_seconds();
+    epoch.input_seconds = draft.waited_for_input();
+    epoch.metrics = draft.metrics;
+    run.epochs.push_back(std::move(epoch));
+  }
+  if (fit.planned) run.planned_epochs = static_cast<int>(*fit.planned + (zero_based && fit.inclusive ? 1 : 0));
+  // A loop of fit(epochs=1), or epochs counted on beyond the plan.
+  if (run.planned_epochs && !run.epochs.empty() && run.epochs.back().index > *run.planned_epochs)
+    run.planned_epochs.reset();
+  if (fit.run_time)
+    run.seconds = fit.run_time->value;
+  else if (origin && fit.last_time)
+    run.seconds = *fit.last_time - *origin;
+  else
+    for (const Epoch& epoch : run.epochs) run.seconds += epoch.seconds;
+  run.facts = std::move(fit.facts);
+  if (fit.headers) run.facts.push_back({"log.headers", "1", ""});
+  if (fit.trailing) run.facts.push_back({"log.evaluated", "1", ""});
+  run.steps = std::move(fit.windows);
+  return run;
+}
+
+std::vector<RunRecord> FitBuilder::finish() const {
+  std::vector<RunRecord> runs;
+  for (const Fit& fit : fits_) runs.push_back(record_of(fit));
+  return runs;
+}
+
+}  // namespace isochron

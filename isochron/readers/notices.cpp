@@ -1,0 +1,191 @@
+#include "isochron/readers/notices.h"
+
+#include <array>
+
+#include "isochron/readers/scan.h"
+
+namespace isochron {
+namespace {
+
+struct Row {
+  std::string_view key;
+  std::string_view first;  // in lower case; all parts given must stand in the line
+  std::string_view second = "";
+  bool fatal = false;
+};
+
+constexpr auto kRows = std::to_array<Row>({
+    {"retracing", "triggered tf.function retracing"},
+    {"recompile", "torch._dynamo hit config.", "limit"},
+    {"recompile", "[__recompiles]"},
+    {"shuffle.fill", "filling up shuffle buffer"},
+    {"shuffle.filled", "shuffle buffer filled"},
+    {"profiler.start", "profiler_start"},
+    {"profiler.stop", "profiler_stop"},
+    {"profiler.start", "profiler session started"},
+    {"profiler.stop", "profiler session tear down"},
+    {"profiler.stop", "profiler session collecting"},
+    {"checkpoint", "finished saving model"},
+    {"checkpoint", "saving model"},
+    {"checkpoint", "saving checkpoint"},
+    {"checkpoint", "saved checkpoint"},
+    {"checkpoint", "checkpoint saved"},
+    {"checkpoint", "saving model checkpoint"},
+    {"checkpoint", "model saved"},
+    {"checkpoint", "saved model"},
+    {"checkpoint", "saving weights"},
+    {"checkpoint", "writing checkpoint"},
+    {"checkpoint", "checkpoint written"},
+    {"checkpoint", "saved", ".pt"},
+    {"checkpoint", "saved", ".ckpt"},
+    {"checkpoint", "saved", ".h5"},
+    {"checkpoint", "saved", ".keras"},
+    {"checkpoint", "saving", ".pt"},
+    {"checkpoint", "saving", ".ckpt"},
+    {"checkpoint", "saving", ".keras"},
+    {"checkpoint", "saving state"},
+    {"callback.slow", "is slow compared to the batch time"},
+    {"callback.slow", "callback method", "is slow"},
+    {"input.workers", "does not have many workers"},
+    {"input.workers", "consider increasing the value of the `num_workers`"},
+    {"input.persistent", "persistent_workers=true"},
+    {"input.ran-out", "your input ran out of data"},
+    {"input.cache", "partially cached contents of the dataset"},
+    {"disk.full", "no space left on device", "", true},
+    {"disk.full", "errno = 28", "", true},
+    {"disk.full", "[errno 28]", "", true},
+    {"disk.full", "disk quota exceeded", "", true},
+    {"disk.full", "[errno 122]", "", true},
+    {"disk.full", "basic_ios::clear: iostream error", "", true},
+    {"disk.full", "inline_container.cc", "unexpected pos", true},
+    {"disk.full", "pytorchstreamwriter failed writing", "", true},
+    {"disk.full", "resourceexhaustederror", "no space", true},
+    {"shared-memory", "insufficient shared memory", "", true},
+    {"shared-memory", "unable to write to file </torch", "", true},
+    {"oom", "can't allocate memory", "", true},
+    {"oom", "cannot allocate memory", "", true},
+    {"oom", "cuda out of memory", "", true},
+    {"oom", "torch.outofmemoryerror", "", true},
+    {"oom", "outofmemoryerror", "", true},
+    {"oom", "oom when allocating", "", true},
+    {"oom", "unable to allocate", "array", true},
+    {"oom", "std::bad_alloc", "", true},
+    {"oom", "memoryerror", "", true},
+    {"oom", "failed to allocate", "bytes", true},
+    {"oom", "out of memory: killed process", "", true},
+    {"oom", "detected 1 oom", "", true},
+    {"oom", "oom_kill", "", true},
+    {"oom", "out-of-memory", "", true},
+    {"worker.died", "dataloader worker", "exited unexpectedly", true},
+    {"worker.died", "dataloader worker", "killed by signal", true},
+    {"worker.died", "brokenprocesspool", "", true},
+    {"peer.lost", "watchdog caught collective operation timeout", "", true},
+    {"peer.lost", "connection closed by peer", "", true},
+    {"peer.lost", "timed out waiting", "ranks", true},
+    {"peer.lost", "timed out waiting", "rendezvous", true},
+    {"peer.lost", "timed out waiting", "clients", true},
+    {"peer.lost", "gloo", "timed out", true},
+    {"peer.lost", "nccl", "timeout", true},
+    {"peer.lost", "wait timeout after", "ms", true},
+    {"worker.timeout", "dataloader timed out after", "", true},
+    {"crash", "segmentation fault", "", true},
+    {"crash", "core dumped", "", true},
+    {"crash", "fatal python error", "", true},
+    {"crash", "terminate called after throwing", "", true},
+    {"crash", "bus error", "", true},
+    {"crash", "illegal instruction", "", true},
+    {"interrupted", "keyboardinterrupt", "", true},
+    {"finished", "`trainer.fit` stopped"},
+    {"finished", "early stopping"},
+    {"finished", "earlystopping"},
+    {"finished", "stopping early"},
+    {"finished", "early stop"},
+    {"finished", "training complete"},
+    {"finished", "training finished"},
+    {"finished", "finished training"},
+    {"finished", "training done"},
+    {"finished", "done training"},
+    {"finished", "end of training"},
+    {"finished", "restoring model weights from the end of the best epoch"},
+    {"resume", "resuming from"},
+    {"resume", "resume from"},
+    {"resume", "resuming training"},
+    {"resume", "resumed"},
+    {"resume", "loaded checkpoint"},
+    {"resume", "loading checkpoint"},
+    {"resume", "checkpoint loaded"},
+    {"resume", "restoring parameters from"},
+    {"resume", "restored"},
+    {"resume", "restoring states from the checkpoint"},
+    {"resume", "loaded", ".pt"},
+    {"resume", "loaded", ".ckpt"},
+    {"resume", "loaded", ".h5"},
+    {"resume", "loaded", ".keras"},
+    {"resume.skip", "skipping", "batches"},
+    {"resume.skip", "skipping the first"},
+    {"resume.skip", "will skip the first"},
+    {"resume.skip", "fast-forward"},
+    {"resume.skip", "fast forward"},
+    {"work.changed", "unfreez"},
+    {"work.changed", "unfroze"},
+    {"work.changed", "image size"},
+    {"work.changed", "resolution"},
+    {"work.changed", "sequence length"},
+    {"work.changed", "seq_len"},
+    {"work.changed", "context length"},
+    {"work.changed", "batch size"},
+    {"work.changed", "curriculum"},
+    {"validation", "running validation"},
+    {"validation", "***** running evaluation"},
+});
+
+}  // namespace
+
+std::optional<Notice> match_notice(std::string_view line_lower) {
+  for (const Row& row : kRows) {
+    if (line_lower.find(row.first) == std::string_view::npos) continue;
+    if (!row.second.empty() && line_lower.find(row.second) == std::string_view::npos) continue;
+    return Notice{row.key, row.fatal};
+  }
+  const std::string_view words = trimmed(line_lower);
+  if (words == "killed" || words == "terminated" || words.ends_with(" killed") || words.ends_with(": killed"))
+    return Notice{"killed", true};
+  return std::nullopt;
+}
+
+std::string_view framework_hint(std::string_view line_lower) {
+  const auto has = [&](std::string_view part) { return line_lower.find(part) != std::string_view::npos; };
+  if (has("site-packages/lightning/") || has("pytorch_lightning") || has("`trainer.fit`") || has("lightning.pytorch"))
+    return "lightning";
+  if (has("site-packages/keras/") || has("keras/src/") || has(".keras")) return "keras";
+  if (has("tensorflow") || has("tf.function") || has("tf.data") || has("absl::initializelog")) return "tensorflow";
+  if (has("site-packages/torch/") || has("torch.") || has("syncactivityprofilerhandler") || has("dataloader worker") ||
+      has("pytorch"))
+    return "torch";
+  return "";
+}
+
+std::optional<std::string> TracebackReader::feed(std::string_view line) {
+  // Launchers put "[rank0]: " before every line of a rank.
+  if (line.starts_with("[rank")) {
+    const size_t close = line.find("]: ");
+    if (close != std::string_view::npos) line.remove_prefix(close + 3);
+  }
+  if (line.starts_with("Exception in thread") || line.starts_with("Exception ignored in")) harmless_ = true;
+  if (line.starts_with("Traceback (most recent call last)")) {
+    inside_ = true;
+    return std::nullopt;
+  }
+  if (!inside_ || line.empty() || is_space(line[0])) return std::nullopt;
+  if (line.starts_with("During handling") || line.starts_with("The above exception")) return std::nullopt;
+  size_t end = 0;
+  while (end < line.size() && (is_word(line[end]) || line[end] == '.')) ++end;
+  if (end == 0 || (end < line.size() && line[end] != ':')) return std::nullopt;
+  inside_ = false;
+  const bool harmless = harmless_;
+  harmless_ = false;
+  if (harmless) return std::nullopt;
+  return std::string(line.substr(0, 300));
+}
+
+}  // namespace isochron

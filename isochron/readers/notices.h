@@ -1,0 +1,31 @@
+// Lines that tell a cause rather than progress: warnings, errors, checkpoints, profilers (notices.cpp has the table).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace isochron {
+
+struct Notice {
+  std::string_view key;
+  bool fatal = false;  // if nothing comes after it, this ended the run
+};
+
+std::optional<Notice> match_notice(std::string_view line_lower);
+
+// The framework a line betrays by paths and names, or "".
+std::string_view framework_hint(std::string_view line_lower);
+
+// Follows Python tracebacks through the lines of a log.
+class TracebackReader {
+ public:
+  // The exception's line ("RuntimeError: …") when `line` is the one that ends a traceback of the main thread.
+  std::optional<std::string> feed(std::string_view line);
+
+ private:
+  bool inside_ = false;
+  bool harmless_ = false;  // of another thread, or of a destructor
+};
+
+}  // namespace isochron

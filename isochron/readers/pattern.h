@@ -1,0 +1,48 @@
+// Patterns for log lines, in a small language made for them.
+//
+//   const Pattern mmcv(R"(epoch \[{epoch}\]\[{step}/{steps}\] ~ time: {step_time}, data_time: {data_time})");
+//   if (auto event = mmcv.match(line)) …
+//
+//   abc      the text itself, in either case; a word must begin where the pattern's first word begins
+//   (space)  any number of blanks, none too
+//   ~        anything, as little as possible
+//   {field}  a number, count or duration stored into the LogEvent member of that name; {} is stored nowhere
+//   (a|b)    either; (a)? perhaps
+//   ^ $      the line's first and last non-blank
+//   \c       the character c
+//
+// Matching is bounded: a hostile line costs a fixed number of attempts and then does not match.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "isochron/readers/log_event.h"
+
+namespace isochron {
+
+class Pattern {
+ public:
+  // Throws InternalError for a pattern that is not well formed: patterns are ours.
+  explicit Pattern(std::string_view source);
+  ~Pattern();
+  Pattern(Pattern&&) noexcept;
+
+  // `line_lower` is the line in lower case, of the same length.
+  std::optional<LogEvent> match(std::string_view line, std::string_view line_lower) const;
+
+ private:
+  struct Node;
+  using Sequence = std::vector<Node>;
+  struct Attempt;
+  static Sequence parse(std::string_view source, size_t& at);
+  static bool run(const Sequence& nodes, size_t index, size_t at, Attempt& attempt);
+
+  Sequence nodes_;
+  std::string required_;  // a piece of text every match contains: a cheap first test
+};
+
+}  // namespace isochron

@@ -1,0 +1,304 @@
+#include "isochron/readers/plain_line.h"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+
+namespace isochron {
+namespace {
+
+constexpr size_t npos = std::string_view::npos;
+
+bool has_any(std::string_view text, std::initializer_list<std::string_view> parts) {
+  return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) { return text.find(part) != npos; });
+}
+
+constexpr auto kNotBefore = std::to_array<std::string_view>(
+    {"best", "at", "from", "for", "every", "last", "since", "until", "per", "of", "in", "next", "previous", "each"});
+
+std::string_view word_before(std::string_view text, size_t end) {
+  while (end > 0 && is_space(text[end - 1])) --end;
+  size_t start = end;
+  while (start > 0 && is_word(text[start - 1])) --start;
+  return text.substr(start, end - start);
+}
+
+// "/10", " of 10", " / 10"
+std::optional<int64_t> total_after(Scanner& scan) {
+  const size_t before = scan.position();
+  scan.skip_spaces();
+  if (scan.any_of("/") || scan.literal("of ") || scan.literal("out of ")) {
+    scan.skip_spaces();
+    if (const auto total = scan.count()) return total;
+  }
+  scan.move_to(before);
+  return std::nullopt;
+}
+
+void skip_separators(Scanner& scan, std::string_view separators, int most) {
+  for (int i = 0; i < most && scan.any_of(separators); ++i) {
+  }
+}
+
+struct Mention {
+  size_t begin = 0;
+  size_t end = 0;
+};
+
+// The first "epoch 3", "Epoch: [3/10]", "epoch=3" that gives an epoch its number.
+std::optional<Mention> find_epoch(std::string_view line, std::string_view lower_line, LogEvent& event) {
+  for (size_t at = lower_line.find("epoch"); at != npos; at = lower_line.find("epoch", at + 1)) {
+    if (at > 0 && is_letter(line[at - 1])) continue;
+    const std::string_view before = word_before(lower_line, at);
+    // "best epoch 4", "for 1 epoch 41.0 sec": no epoch's number follows.
+    if (!before.empty() && is_digit(before.back())) continue;
+    if (std::find(kNotBefore.begin(), kNotBefore.end(), before) != kNotBefore.end()) continue;
+    Scanner scan(line, at + 5);
+    if (scan.rest().starts_with(" ==") || scan.rest().starts_with("==")) continue;  // source code in a traceback
+    skip_separators(scan, " \t:=#[(-|", 6);
+    if (scan.literal("number") || scan.literal("num") || scan.literal("no.")) skip_separators(scan, " :=#", 3);
+    Scanner as_time = scan;
+    if (as_time.duration()) continue;
+    Scanner as_number = scan;
+    const auto number = as_number.number();
+    const auto count = scan.count();
+    if (!count) continue;
+    if (number && as_number.position() > scan.position()) {  // 4.42, but "Epoch 3." ends a sentence
+      if (is_digit(line[as_number.position() - 1])) {
+        event.epoch_position = number->value;
+        return Mention{at, as_number.position()};
+      }
+    }
+    event.epoch = count;
+    skip_separators(scan, "]", 1);
+    event.epochs = total_after(scan);
+    skip_separators(scan, "])", 1);
+    return Mention{at, scan.position()};
+  }
+  return std::nullopt;
+}
+
+// "[1/6] loss=2.3": a bracket that begins the line and counts something.
+std::optional<Mention> find_leading_bracket(std::string_view line, LogEvent& event) {
+  Scanner scan(line);
+  scan.skip_spaces();
+  const size_t begin = scan.position();
+  if (!scan.any_of("[(")) return std::nullopt;
+  scan.skip_spaces();
+  event.epoch = scan.count();
+  event.epochs = event.epoch ? total_after(scan) : std::nullopt;
+  if (!event.epochs || *event.epoch > *event.epochs || !scan.any_of("])")) {
+    event.epoch.reset();
+    event.epochs.reset();
+    return std::nullopt;
+  }
+  return Mention{begin, scan.position()};
+}
+
+// "step 40/120", "batch=25/100", "iter: 7", "[ 10/2500]" right behind the epoch.
+void find_step(std::string_view line, std::string_view lower_line, size_t after_epoch, LogEvent& event) {
+  Scanner next(line, after_epoch);
+  skip_separators(next, " ,:|-[(\t", 6);
+  if (const auto step = next.count()) {
+    if (next.peek() == '/' || next.peek() == ' ')
+      if (const auto steps = total_after(next)) {
+        event.step = step;
+        event.steps = steps;
+        return;
+      }
+  }
+  for (const std::string_view word : {"step", "batch", "iteration", "iter", "minibatch", "it"}) {
+    for (size_t at = lower_line.find(word); at != npos; at = lower_line.find(word, at + 1)) {
+      if (at > 0 && (is_word(line[at - 1]) || line[at - 1] == '/')) continue;
+      Scanner scan(line, at + word.size());
+      skip_separators(scan, " :=#[(", 4);
+      const auto step = scan.count();
+      if (!step || scan.peek() == '.' || is_letter(scan.peek())) continue;
+      event.step = step;
+      event.steps = total_after(scan);
+      return;
+    }
+  }
+}
+
+// What the words before a time make of it.
+void store_time(std::string_view key, const Measured& time, LogEvent& event, std::optional<Measured>& train,
+                std::optional<Measured>& best, bool& best_named) {
+  const bool named =
+      has_any(key, {"time", "took", "dur", "epoch", "done", "finish", "complete", "second", "sec", "runtime"});
+  if (has_any(key, {"eta", "remain", "left", "to go"}))
+    event.left = time;
+  else if (has_any(key, {"data", "load", "fetch"}))
+    event.data_time = time;
+  else if (has_any(key, {"val", "eval", "test"}))
+    event.validation_time = time;
+  else if (has_any(key, {"total", "elapsed", "so far", "since", "wall", "overall"}))
+    event.clock = time;
+  else if (has_any(key, {"step", "batch", "iter"}))
+    event.step_time = time;
+  else if (has_any(key, {"train"}))
+    train = time;
+  else if (named || !best_named) {
+    best = time;
+    best_named = named;
+  }
+}
+
+struct Quantities {
+  std::optional<Measured> time;
+  int numbers = 0;  // how many others there are
+};
+
+// Walks over the numbers of a line, from `from` on.
+Quantities find_quantities(std::string_view line, std::string_view lower_line, size_t from, LogEvent& event) {
+  Quantities out;
+  std::optional<Measured> train;
+  bool named = false;
+  std::string counted;  // "25 updates"
+  double count = 0;
+  size_t key_start = from;
+  for (size_t at = from; at < line.size();) {
+    const bool starts = is_digit(line[at]) && (at == 0 || (!is_word(line[at - 1]) && line[at - 1] != '.'));
+    if (!starts) {
+      if (line[at] == ',' || line[at] == ';' || line[at] == '|') key_start = at + 1;
+      ++at;
+      continue;
+    }
+    const std::string_view key = lower_line.substr(key_start, at - key_start);
+    Scanner scan(line, at);
+    if (const auto time = scan.duration()) {
+      if (scan.any_of("/")) {
+        if (scan.literal("epoch"))
+          out.time = time;
+        else if (scan.literal("it") || scan.literal("step") || scan.literal("batch"))
+          event.step_time = time;
+      } else if (scan.literal(" per step") || scan.literal(" per batch") || scan.literal(" per iter")) {
+        event.step_time = time;
+      } else {
+        if (Scanner after = scan; after.literal(" elapsed") || after.literal(" total") || after.literal(" so far"))
+          event.clock = time;
+        else
+          store_time(key, *time, event, train, out.time, named);
+      }
+    } else if (const auto number = scan.number()) {
+      Scanner unit = scan;
+      unit.skip_spaces();
+      const size_t unit_start = unit.position();
+      size_t unit_end = unit_start;
+      while (unit_end < line.size() && is_word(line[unit_end])) ++unit_end;
+      const std::string_view name = lower_line.substr(unit_start, unit_end - unit_start);
+      unit.move_to(unit_end);
+      if (!name.empty() && (unit.literal("/s") || unit.literal(" per s"))) {
+        if (name == counted && number->value > 0) {  // "25 updates, …, 4.5 updates/s"
+          const auto inverse =
+              Measured{count / number->value, count / number->high, number->low > 0 ? count / number->low : 0};
+          if (!out.time && inverse.high > 0) out.time = inverse;
+        }
+        if (has_any(name, {"it", "step", "batch", "update"}))
+          event.rate = number;
+        else
+          event.examples_rate = number;
+      } else if (key.size() < 40 && number->value >= 0 && !has_any(key, {"lr", "learning"}) &&
+                 (has_any(key, {"seconds", "secs", "(sec)", "(s)", "duration", "took", "runtime"}) ||
+                  word_before(key, key.find_last_not_of(" :=(") + 1).ends_with("time") ||
+                  word_before(key, key.find_last_not_of(" :=(") + 1) == "elapsed")) {
+        store_time(key, *number * (has_any(key, {"ms", "milli"}) ? 1e-3 : 1), event, train, out.time, named);
+      } else {
+        ++out.numbers;
+        if (!name.empty() && number->value == static_cast<double>(static_cast<int64_t>(number->value))) {
+          counted = name;
+          count = number->value;
+          if (name == "updates" || name == "steps" || name == "batches" || name == "iterations")
+            event.steps = static_cast<int64_t>(count);
+        }
+      }
+    } else {
+      ++at;
+      continue;
+    }
+    at = std::max(scan.position(), at + 1);
+    key_start = at;
+  }
+  // "train 3.2s, val 0.5s": an epoch is both; a time that names neither is the whole.
+  if (!out.time && train) out.time = event.validation_time ? *train + *event.validation_time : *train;
+  return out;
+}
+
+bool is_notice(std::string_view lower_line) {
+  return has_any(lower_line, {"did not improve", "improved from", "saving model", "finished saving", "early stopping",
+                              "earlystopping", "stopping early", "reducelronplateau", "reducing learning rate",
+                              "adjusting learning rate", "restoring model"});
+}
+
+}  // namespace
+
+std::optional<LogEvent> plain_event(std::string_view line, std::string_view lower_line) {
+  LogEvent event;
+  const auto epoch = find_epoch(line, lower_line, event);
+  const auto bracket = epoch ? std::nullopt : find_leading_bracket(line, event);
+  if ((!epoch && !bracket) || is_notice(lower_line)) return std::nullopt;
+  const Mention mention = epoch ? *epoch : *bracket;
+  find_step(line, lower_line, mention.end, event);
+  const Quantities quantities = find_quantities(line, lower_line, mention.end, event);
+  if (bracket && !quantities.time) return std::nullopt;
+  const std::string_view after = lower_line.substr(mention.end);
+  if (event.step && !quantities.time) {
+    event.kind = LogEvent::Kind::step;
+  } else if (event.step && event.steps && *event.step < *event.steps) {
+    event.kind = LogEvent::Kind::step;  // a time beside a running step: of the step, the epoch or the run
+  } else if (quantities.time) {
+    event.epoch_time = quantities.time;
+  } else if (event.clock || event.validation_time || has_any(after, {"done", "finish", "complet", "ended", " end"})) {
+    event.kind = LogEvent::Kind::epoch_end;
+  } else if (has_any(lower_line, {"start", "begin"}) || quantities.numbers == 0 ||
+             (quantities.numbers == 1 && has_any(after, {"lr", "learning rate"}))) {
+    event.kind = LogEvent::Kind::epoch_begin;
+  } else if (has_any(after, {"saved", "saving", "checkpoint"}) && !has_any(after, {"loss", "acc"})) {
+    return std::nullopt;
+  }
+  return event;
+}
+
+void read_label(std::string_view label, LogEvent& event) {
+  const std::string text = lowered(label);
+  find_epoch(label, text, event);
+  if (has_any(text, {"sanity", "download", "loading", "tokeniz", "map", "generating", "extract", "fetching", "scanning",
+                     "caching", "predict", "processing"})) {
+    event.role = LogEvent::Role::other;
+    event.labelled = true;
+    return;
+  }
+  if (has_any(text, {"val", "eval", "test", "class "})) {
+    event.role = LogEvent::Role::validation;
+    event.labelled = true;
+    return;
+  }
+  event.labelled = event.epoch.has_value() || text.find("train") != npos;
+  if (!event.epoch && text.find("epoch") != npos) {
+    event.role = LogEvent::Role::epochs;
+    event.labelled = true;
+    return;
+  }
+  if (event.epoch) return;
+  // "train 1/6", and ultralytics' "1/20  5.66G  1.23 …"
+  const bool train = event.labelled;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (!is_digit(text[at]) || (at > 0 && (is_word(text[at - 1]) || text[at - 1] == '.'))) continue;
+    Scanner scan(text, at);
+    const auto number = scan.count();
+    const auto total = number ? total_after(scan) : std::nullopt;
+    if (!total || *number > *total) continue;
+    scan.skip_spaces();
+    Scanner memory = scan;
+    const bool yolo = memory.number() && memory.literal("g");
+    if (train || yolo) {
+      event.epoch = number;
+      event.epochs = total;
+      event.labelled = true;
+      event.inclusive = yolo;
+    }
+    return;
+  }
+}
+
+}  // namespace isochron

@@ -1,0 +1,216 @@
+#include "isochron/readers/scan.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+
+namespace isochron {
+namespace {
+
+struct Unit {
+  std::string_view name;
+  double seconds;
+};
+// Longer names before their beginnings.
+constexpr std::array kUnits = std::to_array<Unit>({
+    {"milliseconds", 1e-3},
+    {"millisecond", 1e-3},
+    {"microseconds", 1e-6},
+    {"microsecond", 1e-6},
+    {"nanoseconds", 1e-9},
+    {"seconds", 1},
+    {"second", 1},
+    {"minutes", 60},
+    {"minute", 60},
+    {"hours", 3600},
+    {"hour", 3600},
+    {"days", 86400},
+    {"day", 86400},
+    {"msec", 1e-3},
+    {"secs", 1},
+    {"sec", 1},
+    {"mins", 60},
+    {"min", 60},
+    {"hrs", 3600},
+    {"hr", 3600},
+    {"ms", 1e-3},
+    {"us", 1e-6},
+    {"\xC2\xB5s", 1e-6},
+    {"\xCE\xBCs", 1e-6},
+    {"ns", 1e-9},
+    {"s", 1},
+    {"m", 60},
+    {"h", 3600},
+    {"d", 86400},
+});
+
+}  // namespace
+
+std::string lowered(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = lower(c);
+  return out;
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+size_t find_any_case(std::string_view text, std::string_view needle, size_t from) {
+  if (needle.empty()) return from;
+  for (size_t i = from; i + needle.size() <= text.size(); ++i) {
+    if (lower(text[i]) != needle[0]) continue;
+    size_t k = 1;
+    while (k < needle.size() && lower(text[i + k]) == needle[k]) ++k;
+    if (k == needle.size()) return i;
+  }
+  return std::string_view::npos;
+}
+
+void Scanner::skip_spaces() {
+  while (!done() && is_space(text_[at_])) ++at_;
+}
+
+bool Scanner::literal(std::string_view lower_case) {
+  if (text_.size() - at_ < lower_case.size() || at_ > text_.size()) return false;
+  for (size_t i = 0; i < lower_case.size(); ++i)
+    if (lower(text_[at_ + i]) != lower_case[i]) return false;
+  at_ += lower_case.size();
+  return true;
+}
+
+bool Scanner::any_of(std::string_view characters) {
+  if (done() || characters.find(text_[at_]) == std::string_view::npos) return false;
+  ++at_;
+  return true;
+}
+
+std::optional<int64_t> Scanner::count() {
+  size_t end = at_;
+  while (end < text_.size() && is_digit(text_[end])) ++end;
+  if (end == at_ || end - at_ > 18) return std::nullopt;
+  int64_t value = 0;
+  std::from_chars(text_.data() + at_, text_.data() + end, value);
+  at_ = end;
+  return value;
+}
+
+std::optional<Measured> Scanner::number() {
+  size_t end = at_;
+  if (end < text_.size() && (text_[end] == '-' || text_[end] == '+')) ++end;
+  const size_t digits = end;
+  while (end < text_.size() && is_digit(text_[end])) ++end;
+  const bool whole = end > digits;
+  int decimals = 0;
+  if (end < text_.size() && text_[end] == '.' && (whole || (end + 1 < text_.size() && is_digit(text_[end + 1])))) {
+    size_t fraction = end + 1;
+    while (fraction < text_.size() && is_digit(text_[fraction])) ++fraction;
+    decimals = static_cast<int>(fraction - end - 1);
+    end = fraction;
+  }
+  if (end == digits || end - at_ > 40) return std::nullopt;
+  int exponent = 0;
+  if (end + 1 < text_.size() && lower(text_[end]) == 'e') {
+    size_t power = end + 1;
+    if (text_[power] == '-' || text_[power] == '+') ++power;
+    const size_t first = power;
+    while (power < text_.size() && is_digit(text_[power])) ++power;
+    if (power > first && power - first <= 3) {
+      exponent = std::atoi(std::string(text_.substr(end + 1, power - end - 1)).c_str());
+      end = power;
+    }
+  }
+  const char* start = text_.data() + at_ + (text_[at_] == '+' ? 1 : 0);
+  double value = 0;
+  if (std::from_chars(start, text_.data() + end, value).ec != std::errc() || !std::isfinite(value)) return std::nullopt;
+  at_ = end;
+  const double half = 0.5 * std::pow(10.0, exponent - decimals);
+  return Measured{value, value - half, value + half};
+}
+
+std::optional<double> Scanner::unit_seconds(bool attached) {
+  const size_t start = at_;
+  for (const Unit& unit : kUnits) {
+    // "5 m" is as often metres or millions as minutes.
+    if (unit.name.size() == 1 && unit.name != "s" && !attached) continue;
+    if (!literal(unit.name)) continue;
+    if (!is_word(peek()) || (is_digit(peek()) && unit.name.size() == 1)) return unit.seconds;  // "1h2m" goes on
+    at_ = start;
+  }
+  return std::nullopt;
+}
+
+std::optional<Measured> Scanner::clock() {
+  const size_t start = at_;
+  const auto refuse = [&]() -> std::optional<Measured> {
+    at_ = start;
+    return std::nullopt;
+  };
+  double days = 0;
+  const auto first = count();
+  if (!first) return refuse();
+  int64_t hours_or_minutes = *first;
+  if (const size_t after = at_; peek() != ':') {
+    skip_spaces();
+    if (!literal("day") || *first > 36500) return refuse();
+    literal("s");
+    literal(",");
+    skip_spaces();
+    days = static_cast<double>(*first);
+    const auto next = count();
+    if (!next || peek() != ':') {
+      at_ = after;
+      return refuse();
+    }
+    hours_or_minutes = *next;
+  }
+  double parts[3] = {static_cast<double>(hours_or_minutes), 0, 0};
+  int count_of_parts = 1;
+  while (count_of_parts < 3 && peek() == ':' && at_ + 2 < text_.size() && is_digit(text_[at_ + 1]) &&
+         is_digit(text_[at_ + 2])) {
+    ++at_;
+    parts[count_of_parts++] = (text_[at_] - '0') * 10 + (text_[at_ + 1] - '0');
+    at_ += 2;
+  }
+  if (count_of_parts == 1 || is_digit(peek()) || hours_or_minutes > 1000000) return refuse();
+  double seconds = count_of_parts == 3 ? parts[0] * 3600 + parts[1] * 60 + parts[2] : parts[0] * 60 + parts[1];
+  seconds += days * 86400;
+  if (parts[1] >= 60 || parts[2] >= 60) return refuse();
+  if (peek() == '.' && at_ + 1 < text_.size() && is_digit(text_[at_ + 1])) {
+    const auto fraction = number();  // ".25"
+    if (!fraction) return refuse();
+    return *fraction + Measured::exact(seconds);
+  }
+  return Measured{seconds, seconds, seconds + 1};  // clocks without a fraction cut it off
+}
+
+std::optional<Measured> Scanner::duration() {
+  if (auto time = clock()) return time;
+  const size_t start = at_;
+  auto total = Measured::exact(0);
+  double smallest = 1e30;
+  size_t end = start;
+  while (true) {
+    const auto value = number();
+    if (!value || value->value < 0) break;
+    const bool attached = !is_space(peek());
+    skip_spaces();
+    const auto unit = unit_seconds(attached);
+    if (!unit || *unit >= smallest) break;
+    smallest = *unit;
+    total = Measured::exact(total.value) + *value * *unit;  // only the last part was rounded
+    end = at_;
+    if (smallest < 60) break;
+    skip_spaces();
+    if (literal(",") || literal("and")) skip_spaces();
+    if (literal("and")) skip_spaces();
+  }
+  at_ = end;
+  if (end == start) return std::nullopt;
+  return total;
+}
+
+}  // namespace isochron

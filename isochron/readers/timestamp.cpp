@@ -1,0 +1,205 @@
+#include "isochron/readers/timestamp.h"
+
+#include <array>
+#include <cmath>
+
+#include "isochron/readers/scan.h"
+
+namespace isochron {
+namespace {
+
+// Days since 1970-01-01 of a date of the Gregorian calendar.
+int64_t days_since_1970(int64_t year, int64_t month, int64_t day) {
+  year -= month <= 2;
+  const int64_t era = year / 400, year_of_era = year - era * 400;
+  const int64_t day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+  return era * 146097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719468;
+}
+
+// Exactly `digits` digits.
+std::optional<int> fixed(Scanner& scan, int digits) {
+  const std::string_view rest = scan.rest();
+  if (static_cast<int>(rest.size()) < digits) return std::nullopt;
+  int value = 0;
+  for (int i = 0; i < digits; ++i) {
+    if (!is_digit(rest[i])) return std::nullopt;
+    value = value * 10 + (rest[i] - '0');
+  }
+  scan.move_to(scan.position() + digits);
+  return value;
+}
+
+struct TimeOfDay {
+  double seconds;
+  double resolution;
+};
+
+// HH:MM:SS with an optional fraction after '.' or ','.
+std::optional<TimeOfDay> time_of_day(Scanner& scan) {
+  const auto hour = fixed(scan, 2);
+  if (!hour || *hour > 23 || !scan.any_of(":")) return std::nullopt;
+  const auto minute = fixed(scan, 2);
+  if (!minute || *minute > 59 || !scan.any_of(":")) return std::nullopt;
+  const auto second = fixed(scan, 2);
+  if (!second || *second > 60 || is_digit(scan.peek())) return std::nullopt;
+  TimeOfDay out{*hour * 3600.0 + *minute * 60.0 + *second, 1};
+  const std::string_view rest = scan.rest();
+  if (rest.size() > 1 && (rest[0] == '.' || rest[0] == ',') && is_digit(rest[1])) {
+    size_t i = 1;
+    for (; i < rest.size() && is_digit(rest[i]); ++i) {
+      out.resolution /= 10;
+      out.seconds += (rest[i] - '0') * out.resolution;
+    }
+    scan.move_to(scan.position() + i);
+  }
+  return out;
+}
+
+std::optional<int> month_name(Scanner& scan) {
+  constexpr std::array<std::string_view, 12> kMonths = {"jan", "feb", "mar", "apr", "may", "jun",
+                                                        "jul", "aug", "sep", "oct", "nov", "dec"};
+  for (size_t i = 0; i < kMonths.size(); ++i)
+    if (scan.literal(kMonths[i])) return static_cast<int>(i) + 1;
+  return std::nullopt;
+}
+
+bool date_separator(Scanner& scan) { return scan.any_of("-/."); }
+
+std::optional<Timestamp> absolute(Scanner& scan, int year, int month, int day, const TimeOfDay& time) {
+  if (year < 1970 || year > 2200 || month < 1 || month > 12 || day < 1 || day > 31) return std::nullopt;
+  return Timestamp{Timestamp::Kind::absolute,
+                   static_cast<double>(days_since_1970(year, month, day)) * 86400 + time.seconds, time.resolution,
+                   scan.position()};
+}
+
+// 2021-07-29 15:03:44,746 and 2021/07/29T15:03:44Z
+std::optional<Timestamp> year_first(Scanner scan) {
+  const auto year = fixed(scan, 4);
+  if (!year || !date_separator(scan)) return std::nullopt;
+  const auto month = fixed(scan, 2);
+  if (!month || !date_separator(scan)) return std::nullopt;
+  const auto day = fixed(scan, 2);
+  if (!day || !scan.any_of(" T_-,")) return std::nullopt;
+  scan.skip_spaces();
+  const auto time = time_of_day(scan);
+  if (!time) return std::nullopt;
+  return absolute(scan, *year, *month, *day, *time);
+}
+
+// 11/15/2026 22:01:27, 15.11.2026 22:01:27 and, without a year, 08/19 07:12:44
+std::optional<Timestamp> month_first(Scanner scan) {
+  auto month = fixed(scan, 2);
+  if (!month || !date_separator(scan)) return std::nullopt;
+  auto day = fixed(scan, 2);
+  if (!day) return std::nullopt;
+  if (*month > 12) std::swap(month, day);
+  std::optional<int> year;
+  if (date_separator(scan)) {
+    year = fixed(scan, 4);
+    if (!year) return std::nullopt;
+  }
+  if (!scan.any_of(" ,")) return std::nullopt;
+  scan.skip_spaces();
+  const auto time = time_of_day(scan);
+  if (!time) return std::nullopt;
+  auto stamp = absolute(scan, year.value_or(1972), *month, *day, *time);
+  if (stamp && !year) {
+    stamp->kind = Timestamp::Kind::day_of_year;
+    stamp->seconds -= static_cast<double>(days_since_1970(1972, 1, 1)) * 86400;
+  }
+  return stamp;
+}
+
+// Nov 15 22:01:27 [2026]
+std::optional<Timestamp> month_by_name(Scanner scan) {
+  const auto month = month_name(scan);
+  if (!month || !scan.any_of(" ")) return std::nullopt;
+  scan.skip_spaces();
+  const auto day = scan.count();
+  if (!day || *day > 31 || !scan.any_of(" ")) return std::nullopt;
+  const auto time = time_of_day(scan);
+  if (!time) return std::nullopt;
+  auto stamp = absolute(scan, 1972, *month, static_cast<int>(*day), *time);
+  if (!stamp) return std::nullopt;
+  stamp->kind = Timestamp::Kind::day_of_year;
+  stamp->seconds -= static_cast<double>(days_since_1970(1972, 1, 1)) * 86400;
+  return stamp;
+}
+
+// glog: I1115 22:48:16.727659, and absl before its set-up: I0000 00:00:1794782799.025680
+std::optional<Timestamp> glog(Scanner scan) {
+  if (!scan.any_of("IWEF")) return std::nullopt;
+  const auto month = fixed(scan, 2), day = fixed(scan, 2);
+  if (!month || !day || !scan.any_of(" ")) return std::nullopt;
+  if (*month == 0) {
+    if (!scan.literal("00:00:")) return std::nullopt;
+    const auto unix = scan.number();
+    if (!unix || unix->value < 1e9 || unix->value > 7e9) return std::nullopt;
+    return Timestamp{Timestamp::Kind::absolute, unix->value, unix->width(), scan.position()};
+  }
+  const auto time = time_of_day(scan);
+  if (!time || *month > 12 || *day < 1 || *day > 31) return std::nullopt;
+  const double days = static_cast<double>(days_since_1970(1972, *month, *day) - days_since_1970(1972, 1, 1));
+  return Timestamp{Timestamp::Kind::day_of_year, days * 86400 + time->seconds, time->resolution, scan.position()};
+}
+
+// 22:11:01 at the very beginning; 1794782799.02 too.
+std::optional<Timestamp> bare(Scanner scan) {
+  Scanner clock = scan;
+  if (const auto time = time_of_day(clock); time && !is_word(clock.peek()) && clock.peek() != '<')
+    return Timestamp{Timestamp::Kind::time_of_day, time->seconds, time->resolution, clock.position()};
+  const auto unix = scan.number();
+  if (unix && unix->value > 1.2e9 && unix->value < 7e9 && unix->width() < 0.5 && !is_word(scan.peek()))
+    return Timestamp{Timestamp::Kind::absolute, unix->value, unix->width(), scan.position()};
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Timestamp> find_timestamp(std::string_view line) {
+  constexpr size_t kDeepest = 32;  // "WARNING:root:[" and the like may stand before it
+  bool only_brackets = true;
+  for (size_t i = 0; i < line.size() && i < kDeepest; ++i) {
+    const char c = line[i];
+    const bool word_before = i > 0 && is_word(line[i - 1]);
+    if (!word_before && (is_digit(c) || is_letter(c))) {
+      const Scanner scan(line, i);
+      if (is_digit(c)) {
+        if (auto stamp = year_first(scan)) return stamp;
+        if (auto stamp = month_first(scan)) return stamp;
+        if (only_brackets)
+          if (auto stamp = bare(scan)) return stamp;
+      } else {
+        if (auto stamp = month_by_name(scan)) return stamp;
+        if (only_brackets)
+          if (auto stamp = glog(scan)) return stamp;
+      }
+    }
+    only_brackets = only_brackets && (c == '[' || c == '(' || c == '<' || is_space(c));
+  }
+  return std::nullopt;
+}
+
+std::optional<double> StampClock::unfold(const Timestamp& stamp) {
+  const double period = stamp.kind == Timestamp::Kind::time_of_day   ? 86400
+                        : stamp.kind == Timestamp::Kind::day_of_year ? 366 * 86400.0
+                                                                     : 0;
+  double now = stamp.seconds + offset_;
+  if (started_ && period > 0 && now < last_ - period / 2) {
+    now += period;
+    offset_ += period;
+  }
+  constexpr double kLongestGap = 30 * 86400.0;
+  if (started_ && (now < last_ - 1 || now > last_ + kLongestGap)) {
+    refused_ = refused_ > 0 && now >= last_refused_ && now < last_refused_ + kLongestGap ? refused_ + 1 : 1;
+    last_refused_ = now;
+    if (refused_ < kPatience) return std::nullopt;
+    last_ = now;
+  }
+  refused_ = 0;
+  started_ = true;
+  last_ = std::max(now, last_);
+  return now;
+}
+
+}  // namespace isochron
