@@ -7,6 +7,7 @@
 #endif
 
 #include "isochron/kernels/gemm/epilogue-inl.h"
+#include "isochron/kernels/gemm/outer-inl.h"
 #include "isochron/kernels/gemm/plan-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -167,7 +168,6 @@ void run_dot_path(const Product<T>& p, bool few_rows, T* scratch) {
     dots.few_stride = p.k;
   }
   run_dots(dots, few);
-  if (needs_epilogue(p)) finish(p, 0, p.m, 0, p.n, false);
 }
 
 template <class T>
@@ -177,7 +177,8 @@ void run(const Product<T>& p, void* scratch) {
   const Path path = choose_path(p);
   if (path == Path::tiles) return run_tiles(p, space);
   if (path == Path::swapped) return run_swapped(p, space);
-  run_dot_path(p, path == Path::dot_rows, space);
+  path == Path::outer ? run_outer(p, space) : run_dot_path(p, path == Path::dot_rows, space);
+  if (needs_epilogue(p)) finish(p, 0, p.m, 0, p.n, false);
 }
 
 }  // namespace isochron::kernels::HWY_NAMESPACE

@@ -28,7 +28,7 @@ struct TileColumn {
   int64_t b_stride, b_last;
   T* c;
   int64_t c_stride, last, cols;
-  const T* init;  // what the sums start from (C itself, or the bias with stride 0), or null for zero
+  const T* init;  // what is added to the sums (C itself, or the bias with stride 0), or null
   int64_t init_stride;
   T* packed_b;  // where a packing kernel leaves the panel of B, or null
 
@@ -42,7 +42,8 @@ struct TileColumn {
   }
 };
 
-// B is asked for this many steps of k ahead: rows of an unpacked B are too far apart for the hardware to guess.
+// B is asked for this many steps of k ahead (and C before the sums begin): rows of an unpacked B are too far apart for
+// the hardware to guess.
 inline constexpr int64_t kPrefetchSteps = 8;
 
 // The most rows a tile of `vectors` vectors keeps in registers beside its operands.
@@ -71,19 +72,13 @@ void run_tiles_of(const TileColumn<T>& column) {
 
   for (int64_t tile = column.tiles; tile > 0; --tile) {
     Vec sum[R][V];
-    if (init) {
 #pragma GCC unroll 16
-      for (int r = 0; r < R; ++r) {
+    for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 8
-        for (int v = 0; v < V; ++v) sum[r][v] = load(init + r * column.init_stride, v, column.last);
-      }
-      init += R * column.init_stride;
-    } else {
-#pragma GCC unroll 16
-      for (int r = 0; r < R; ++r) {
+      for (size_t byte = 0; byte < V * sizeof(Vec); byte += 64)
+        hwy::Prefetch(tile_c + r * column.c_stride + byte / sizeof(T));
 #pragma GCC unroll 8
-        for (int v = 0; v < V; ++v) sum[r][v] = hn::Zero(d);
-      }
+      for (int v = 0; v < V; ++v) sum[r][v] = hn::Zero(d);
     }
 
     const T* a = tile_a;
@@ -111,6 +106,14 @@ void run_tiles_of(const TileColumn<T>& column) {
       b += b_stride;
     }
 
+    if (init) {
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 8
+        for (int v = 0; v < V; ++v) sum[r][v] = hn::Add(sum[r][v], load(init + r * column.init_stride, v, column.last));
+      }
+      init += R * column.init_stride;
+    }
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
       T* c = tile_c + r * column.c_stride;

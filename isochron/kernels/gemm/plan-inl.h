@@ -26,8 +26,9 @@ constexpr int64_t even_block(int64_t size, int64_t limit) {
   return size <= limit ? size : blocks_of(size, blocks_of(size, limit));
 }
 
-// tiles: register tiles of C.  swapped: tiles of C^T = op(B)^T op(A)^T, turned into C.  dots: few rows or columns.
-enum class Path { tiles, swapped, dot_rows, dot_columns };
+// tiles: register tiles of C.  swapped: tiles of C^T = op(B)^T op(A)^T, turned into C.  outer: k is 1.
+// dot_rows, dot_columns: few rows or columns.
+enum class Path { tiles, swapped, outer, dot_rows, dot_columns };
 
 inline constexpr int kSwappedRows = 24;  // of C^T at a time
 template <class T>
@@ -37,6 +38,7 @@ int64_t swapped_elements(const Product<T>& p) {
 
 template <class T>
 Path choose_path(const Product<T>& p) {
+  if (p.k == 1) return Path::outer;
   if (p.m <= kMaxFew && p.trans_b) return Path::dot_rows;
   if (p.n <= kMaxFew && !p.trans_a) return Path::dot_columns;
   // In multiply-adds: what a transposed element costs, and the product with its width rounded up to vectors.
@@ -60,7 +62,7 @@ struct TilePlan {
     pack_b = p.trans_b || (deep && p.m > 64);
     pack_a = deep && p.n > 64 && (p.trans_a || (p.n > 256 && p.m > 64));
     const bool whole = !pack_a && !pack_b;
-    block_k = whole ? p.k : even_block(p.k, static_cast<int64_t>(1024 / sizeof(T)));
+    block_k = whole ? p.k : even_block(p.k, 256);
     block_n = whole ? p.n : std::min<int64_t>(p.n, 512);
     block_m = whole ? p.m : std::min<int64_t>(p.m, 192);
   }
@@ -79,6 +81,9 @@ size_t scratch_bytes(const Product<T>& p) {
       break;
     case Path::swapped:  // or tiles, should C be accumulated
       elements = std::max(swapped_elements(p), plan.packed_b() + plan.packed_a());
+      break;
+    case Path::outer:
+      elements = p.trans_b ? p.n : 0;
       break;
     case Path::dot_rows:
     case Path::dot_columns:
