@@ -11,7 +11,11 @@ int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 
-TileGeometry::TileGeometry(const TileProgram& program, int apart) : strides(program.inputs.size()) {
+TileGeometry::TileGeometry(const TileProgram& program, uint32_t apart) : strides(program.inputs.size()) {
+  if (element_count(program) == 0) {
+    rank = 1;
+    return;
+  }
   const auto append = [&](int source) {
     dims[rank] = program.dims[source];
     for (size_t i = 0; i < strides.size(); ++i) strides[i][rank] = program.inputs[i].strides[source];
@@ -19,7 +23,7 @@ TileGeometry::TileGeometry(const TileProgram& program, int apart) : strides(prog
   };
   bool merge_allowed = false;
   for (int source = 0; source < program.rank; ++source) {
-    if (source == apart) merge_allowed = false;
+    if (apart >> source & 1) merge_allowed = false;
     const int64_t size = program.dims[source];
     if (size == 1) continue;
     bool merge = merge_allowed;

@@ -20,8 +20,8 @@ struct TileRuns {
 };
 
 struct TileGeometry {
-  // Merges dimensions where all inputs allow it, except dimension apart-1 with apart (-1: no exception).
-  TileGeometry(const TileProgram& program, int apart);
+  // Merges dimensions where all inputs allow it, but never dimension i - 1 with i when bit i of `apart` is set.
+  TileGeometry(const TileProgram& program, uint32_t apart);
 
   // Consecutive in memory from dimension `first` inward.
   bool dense_from(int input, int first) const;

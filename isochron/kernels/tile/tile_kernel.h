@@ -43,11 +43,11 @@ class TileKernel {
   const TileGeometry& geometry() const { return geometry_; }
   // The tile of the program's last output register, which is kept in a register rather than stored.
   const void* kept(const Frame& frame) const { return frame.slots[kept_slot_]; }
-  // A kernel whose last output goes to kept() instead of memory; dimensions before and from `apart` are not merged.
-  static TileKernel keeping_last_output(const TileProgram& program, int apart);
+  // A kernel whose last output goes to kept() instead of memory; `apart` as in TileGeometry.
+  static TileKernel keeping_last_output(const TileProgram& program, uint32_t apart);
 
  private:
-  TileKernel(const TileProgram& program, int apart, bool keep_last);
+  TileKernel(const TileProgram& program, uint32_t apart, bool keep_last);
 
   // An input or output read or written in place.
   struct Direct {

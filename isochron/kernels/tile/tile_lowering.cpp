@@ -153,15 +153,15 @@ class TileKernel::Lowering {
   int next_slot_ = 0;
 };
 
-TileKernel::TileKernel(const TileProgram& program, int apart, bool keep_last)
+TileKernel::TileKernel(const TileProgram& program, uint32_t apart, bool keep_last)
     : geometry_(program, apart), element_size_(size_of(program.compute)) {
   check(program);
   Lowering(*this, program, keep_last).lower();
 }
 
-TileKernel::TileKernel(const TileProgram& program) : TileKernel(program, -1, false) {}
+TileKernel::TileKernel(const TileProgram& program) : TileKernel(program, 0, false) {}
 
-TileKernel TileKernel::keeping_last_output(const TileProgram& program, int apart) {
+TileKernel TileKernel::keeping_last_output(const TileProgram& program, uint32_t apart) {
   return TileKernel(program, apart, true);
 }
 
