@@ -74,9 +74,48 @@ std::vector<MappedFile> mapped_files(int pid) {
   return parse_mapped_files(read_small_file(fmt::format("/proc/{}/maps", pid), 16 << 20));
 }
 
-std::map<std::string, uint64_t> exported_addresses(const MappedFile& file, const std::vector<std::string>& names,
-                                                   const std::string& root) {
-  std::map<std::string, uint64_t> found;
+namespace {
+
+uint32_t gnu_hash(std::string_view name) {
+  uint32_t hash = 5381;
+  for (const unsigned char c : name) hash = hash * 33 + c;
+  return hash;
+}
+
+// The layout of a .gnu.hash section: header, bloom filter, buckets, then one hash per symbol from
+// `first` on, whose lowest bit ends a chain.
+struct GnuHash {
+  uint32_t buckets, first, bloom_words, bloom_shift;
+};
+
+struct SymbolTable {
+  std::span<const Elf64_Sym> symbols;
+  uint64_t strings = 0;
+  uint64_t hash = 0;
+};
+
+const Elf64_Sym* find_symbol(const FileView& view, const SymbolTable& table, std::string_view name) {
+  const auto header = view.at<GnuHash>(table.hash, 1);
+  if (header.empty() || header[0].buckets == 0) return nullptr;
+  const uint64_t buckets_at = table.hash + sizeof(GnuHash) + 8ull * header[0].bloom_words;
+  const uint32_t hash = gnu_hash(name);
+  const auto bucket = view.at<uint32_t>(buckets_at + 4ull * (hash % header[0].buckets), 1);
+  if (bucket.empty() || bucket[0] < header[0].first) return nullptr;
+  for (uint64_t i = bucket[0]; i < table.symbols.size(); ++i) {
+    const auto chained = view.at<uint32_t>(buckets_at + 4ull * header[0].buckets + 4ull * (i - header[0].first), 1);
+    if (chained.empty()) return nullptr;
+    const Elf64_Sym& symbol = table.symbols[i];
+    if ((chained[0] | 1) == (hash | 1) && view.text(table.strings + symbol.st_name) == name) return &symbol;
+    if (chained[0] & 1) return nullptr;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::map<std::string, Symbol> exported_symbols(const MappedFile& file, const std::vector<std::string>& names,
+                                               const std::string& root) {
+  std::map<std::string, Symbol> found;
   const FileView view(root + file.path);
   const auto header = view.at<Elf64_Ehdr>(0, 1);
   if (header.empty() || std::memcmp(header[0].e_ident, ELFMAG, SELFMAG) != 0 ||
@@ -89,16 +128,17 @@ std::map<std::string, uint64_t> exported_addresses(const MappedFile& file, const
       bias = file.start - (segment.p_vaddr & ~0xfffull);
       break;
     }
+  SymbolTable table;
   const auto sections = view.at<Elf64_Shdr>(header[0].e_shoff, header[0].e_shnum);
   for (const Elf64_Shdr& section : sections) {
+    if (section.sh_type == SHT_GNU_HASH) table.hash = section.sh_offset;
     if (section.sh_type != SHT_DYNSYM || section.sh_link >= sections.size()) continue;
-    const uint64_t strings = sections[section.sh_link].sh_offset;
-    for (const Elf64_Sym& symbol : view.at<Elf64_Sym>(section.sh_offset, section.sh_size / sizeof(Elf64_Sym))) {
-      if (symbol.st_value == 0) continue;
-      const std::string_view name = view.text(strings + symbol.st_name);
-      if (std::find(names.begin(), names.end(), name) != names.end()) found[std::string(name)] = bias + symbol.st_value;
-    }
+    table.symbols = view.at<Elf64_Sym>(section.sh_offset, section.sh_size / sizeof(Elf64_Sym));
+    table.strings = sections[section.sh_link].sh_offset;
   }
+  for (const std::string& name : names)
+    if (const Elf64_Sym* symbol = find_symbol(view, table, name); symbol && symbol->st_value != 0)
+      found[name] = {bias + symbol->st_value, bias + symbol->st_value + symbol->st_size};
   return found;
 }
 

@@ -22,9 +22,16 @@ struct MappedFile {
 std::vector<MappedFile> mapped_files(int pid);
 std::vector<MappedFile> parse_mapped_files(std::string_view maps);
 
-// Run-time addresses of those of `names` that the file exports; empty when it is no 64-bit ELF file.
-// `root` is put before the path (/proc/PID/root for a process in a container).
-std::map<std::string, uint64_t> exported_addresses(const MappedFile& file, const std::vector<std::string>& names,
-                                                   const std::string& root = {});
+// A symbol at its run-time addresses.
+struct Symbol {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+};
+
+// Those of `names` (mangled, whole) that the file exports; empty when it is no 64-bit ELF file. Goes
+// through the file's hash table, so a library of a gigabyte costs a few page reads. `root` is put before
+// the path (/proc/PID/root for a process in a container).
+std::map<std::string, Symbol> exported_symbols(const MappedFile& file, const std::vector<std::string>& names,
+                                               const std::string& root = {});
 
 }  // namespace isochron::observe

@@ -97,26 +97,26 @@ void Machine::read_cgroups(MachineReading& out) {
 
 MachineReading Machine::read() {
   MachineReading out;
-  if (const auto all = parse_machine_ticks(read_small_file("/proc/stat", 1024))) {
+  if (const auto all = parse_machine_ticks(stat_.read())) {
     out.busy_seconds = ticks(all->busy);
     out.idle_seconds = ticks(all->idle);
     out.iowait_seconds = ticks(all->iowait);
     out.steal_seconds = ticks(all->steal);
   }
-  out.load = first_number(read_small_file("/proc/loadavg", 64)).value_or(0);
-  const std::string memory = read_small_file("/proc/meminfo", 4096);
+  out.load = first_number(std::string(load_.read())).value_or(0);
+  const std::string_view memory = memory_.read();
   const auto kilobytes = [&](const char* key) {
     return static_cast<double>(value_after(memory, key).value_or(0)) * 1024;
   };
   out.memory_total_bytes = kilobytes("MemTotal:");
   out.memory_available_bytes = kilobytes("MemAvailable:");
   out.swap_used_bytes = kilobytes("SwapTotal:") - kilobytes("SwapFree:");
-  const std::string vmstat = read_small_file("/proc/vmstat", 16384);
+  const std::string_view vmstat = vmstat_.read();
   out.swap_in_pages = static_cast<double>(value_after(vmstat, "pswpin").value_or(0));
   out.swap_out_pages = static_cast<double>(value_after(vmstat, "pswpout").value_or(0));
-  out.cpu_pressure_seconds = parse_pressure_total(read_small_file("/proc/pressure/cpu", 256), "some");
-  out.io_pressure_seconds = parse_pressure_total(read_small_file("/proc/pressure/io", 256), "some");
-  out.memory_pressure_seconds = parse_pressure_total(read_small_file("/proc/pressure/memory", 256), "some");
+  out.cpu_pressure_seconds = parse_pressure_total(cpu_pressure_.read(), "some");
+  out.io_pressure_seconds = parse_pressure_total(io_pressure_.read(), "some");
+  out.memory_pressure_seconds = parse_pressure_total(memory_pressure_.read(), "some");
   if (reads_++ % kSlowReadEvery == 0) {
     find_cgroups();
     mhz_ = parse_cpu_mhz(read_small_file("/proc/cpuinfo", 1 << 20));

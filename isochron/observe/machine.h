@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "isochron/observe/proc_text.h"
+
 namespace isochron::observe {
 
 struct MachineReading {
@@ -55,6 +57,9 @@ class Machine {
   std::vector<std::string> cpu_groups_;     // folders with cpu.stat, innermost first
   std::vector<std::string> memory_groups_;  // folders with a memory limit file
   std::optional<double> mhz_;
+  ProcFile stat_{"/proc/stat"}, memory_{"/proc/meminfo"}, vmstat_{"/proc/vmstat"}, load_{"/proc/loadavg"};
+  ProcFile cpu_pressure_{"/proc/pressure/cpu"}, io_pressure_{"/proc/pressure/io"},
+      memory_pressure_{"/proc/pressure/memory"};
 };
 
 // A process outside the tree that keeps CPUs busy.

@@ -51,6 +51,18 @@ std::string read_small_file(const std::string& path, size_t limit) {
   return text;
 }
 
+ProcFile::ProcFile(const std::string& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+
+ProcFile::~ProcFile() {
+  if (fd_ >= 0) close(fd_);
+}
+
+std::string_view ProcFile::read() const {
+  thread_local char buffer[8192];
+  const ssize_t got = fd_ < 0 ? -1 : pread(fd_, buffer, sizeof buffer, 0);
+  return {buffer, got > 0 ? static_cast<size_t>(got) : 0};
+}
+
 std::optional<ProcessStat> parse_process_stat(std::string_view text) {
   // The name is in brackets and may itself contain brackets, so the last one closes it.
   const size_t open = text.find('('), close = text.rfind(')');

@@ -10,12 +10,32 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace isochron::observe {
 
 // The whole of a small kernel file, or empty when it can't be read (the process has gone, no permission).
 std::string read_small_file(const std::string& path, size_t limit = 1 << 16);
+
+// A kernel file that is read again and again: kept open, which saves most of a reading's cost.
+class ProcFile {
+ public:
+  ProcFile() = default;
+  explicit ProcFile(const std::string& path);
+  ~ProcFile();
+  ProcFile(ProcFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  ProcFile& operator=(ProcFile&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+
+  // Its text now (up to 8 KB), valid until the next call of any ProcFile in this thread; empty when gone.
+  std::string_view read() const;
+
+ private:
+  int fd_ = -1;
+};
 
 // /proc/PID/stat and /proc/PID/task/TID/stat.
 struct ProcessStat {

@@ -3,6 +3,7 @@
 
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -17,6 +18,17 @@ class ProcessMemory {
   bool read(uint64_t address, void* into, size_t size) const {
     const iovec local{into, size}, remote{reinterpret_cast<void*>(address), size};
     return process_vm_readv(pid_, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(size);
+  }
+  // As many bytes as are mapped there, from `address` on.
+  size_t read_some(uint64_t address, void* into, size_t size) const {
+    const iovec local{into, size};
+    iovec remote[8];  // a transfer stops at the piece that is not mapped
+    const size_t piece = (size + 7) / 8;
+    int pieces = 0;
+    for (size_t at = 0; at < size; at += piece)
+      remote[pieces++] = {reinterpret_cast<void*>(address + at), std::min(piece, size - at)};
+    const ssize_t got = process_vm_readv(pid_, &local, 1, remote, static_cast<unsigned long>(pieces), 0);
+    return got > 0 ? static_cast<size_t>(got) : 0;
   }
   template <class T>
   std::optional<T> get(uint64_t address) const {

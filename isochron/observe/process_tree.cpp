@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -13,7 +14,7 @@
 namespace isochron::observe {
 namespace {
 
-constexpr size_t kMaxThreadsRead = 256;  // per process; a bound on the cost of one update
+constexpr size_t kMaxThreadsRead = 128;  // per process; a bound on the cost of one update
 
 double ticks_to_seconds(int64_t ticks) {
   static const double per_second = static_cast<double>(sysconf(_SC_CLK_TCK));
@@ -25,8 +26,8 @@ void set_if(double& target, const std::optional<int64_t>& value, double scale = 
 }
 
 // Run time and run-queue delay in seconds, from a schedstat file; false where the kernel has none.
-bool read_schedstat(const std::string& path, double& run, double& delay) {
-  const std::string text = read_small_file(path, 128);
+bool read_schedstat(const ProcFile& file, double& run, double& delay) {
+  const std::string text(file.read());
   unsigned long long run_ns = 0, delay_ns = 0;
   if (std::sscanf(text.c_str(), "%llu %llu", &run_ns, &delay_ns) != 2) return false;
   run = static_cast<double>(run_ns) * 1e-9;
@@ -72,6 +73,7 @@ void ProcessTree::update(double now, Detail detail) {
       ++it;
       continue;
     }
+    files_.erase(it->first);
     ended_ += it->second.counters;
     events_.push_back({ProcessEvent::Kind::ended, now, std::move(it->second)});
     it = alive_.erase(it);
@@ -113,7 +115,14 @@ void ProcessTree::find_members(double now) {
 
 bool ProcessTree::read_process(ProcessReading& process, Detail detail) {
   const std::string folder = fmt::format("/proc/{}", process.pid);
-  const auto stat = parse_process_stat(read_small_file(folder + "/stat", 1024));
+  auto [found, added] = files_.try_emplace(process.pid);
+  ProcessFiles& files = found->second;
+  if (added) {
+    files.stat = ProcFile(folder + "/stat");
+    files.status = ProcFile(folder + "/status");
+    files.io = ProcFile(folder + "/io");
+  }
+  const auto stat = parse_process_stat(files.stat.read());
   if (!stat || stat->state == 'Z' || stat->state == 'X') return false;
   static const double page = static_cast<double>(sysconf(_SC_PAGESIZE));
   ProcessCounters& counters = process.counters;
@@ -126,12 +135,14 @@ bool ProcessTree::read_process(ProcessReading& process, Detail detail) {
   counters.cpu_seconds = ticks_to_seconds(stat->user_ticks + stat->system_ticks);
   counters.minor_faults = static_cast<double>(stat->minor_faults);
   counters.major_faults = static_cast<double>(stat->major_faults);
-  const std::string status = read_small_file(folder + "/status", 4096);
-  set_if(process.anonymous_bytes, value_after(status, "RssAnon:"), 1024);
-  set_if(process.swap_bytes, value_after(status, "VmSwap:"), 1024);
-  set_if(counters.voluntary_switches, value_after(status, "voluntary_ctxt_switches:"));
-  set_if(counters.involuntary_switches, value_after(status, "nonvoluntary_ctxt_switches:"));
-  const std::string io = read_small_file(folder + "/io", 1024);
+  if (detail == Detail::threads || added) {
+    const std::string_view status = files.status.read();
+    set_if(process.anonymous_bytes, value_after(status, "RssAnon:"), 1024);
+    set_if(process.swap_bytes, value_after(status, "VmSwap:"), 1024);
+    set_if(counters.voluntary_switches, value_after(status, "voluntary_ctxt_switches:"));
+    set_if(counters.involuntary_switches, value_after(status, "nonvoluntary_ctxt_switches:"));
+  }
+  const std::string_view io = files.io.read();
   set_if(counters.read_chars, value_after(io, "rchar:"));
   set_if(counters.write_chars, value_after(io, "wchar:"));
   set_if(counters.read_calls, value_after(io, "syscr:"));
@@ -151,14 +162,20 @@ void ProcessTree::read_threads(ProcessReading& process) {
   std::map<int, double> earlier_delay;
   for (const ThreadReading& thread : process.thread_list) earlier_delay[thread.tid] = thread.run_delay_seconds;
   process.thread_list.clear();
+  auto& files = files_.at(process.pid).threads;
+  std::erase_if(files, [&](const auto& item) { return std::find(tids.begin(), tids.end(), item.first) == tids.end(); });
   for (const int tid : tids) {
-    const std::string folder = fmt::format("/proc/{}/task/{}", process.pid, tid);
-    const auto stat = parse_process_stat(read_small_file(folder + "/stat", 1024));
+    auto [file, added] = files.try_emplace(tid);
+    if (added) {
+      const std::string folder = fmt::format("/proc/{}/task/{}", process.pid, tid);
+      file->second = {ProcFile(folder + "/stat"), ProcFile(folder + "/schedstat")};
+    }
+    const auto stat = parse_process_stat(file->second.stat.read());
     if (!stat) continue;
     ThreadReading thread{.tid = tid, .name = stat->name, .state = stat->state};
     thread.cpu_seconds = ticks_to_seconds(stat->user_ticks + stat->system_ticks);
     double run = 0, delay = 0;
-    if (read_schedstat(folder + "/schedstat", run, delay)) {
+    if (read_schedstat(file->second.schedstat, run, delay)) {
       thread.cpu_seconds = run;
       thread.run_delay_seconds = delay;
       // Threads come and go, so the sum is kept by increments and never falls.

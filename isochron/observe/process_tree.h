@@ -15,6 +15,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "isochron/observe/proc_text.h"
+
 namespace isochron::observe {
 
 struct ThreadReading {
@@ -71,7 +73,8 @@ class ProcessTree {
 
   explicit ProcessTree(int root_pid) : root_(root_pid) {}
 
-  // Reads every process of the tree; `now` stamps what comes and goes.
+  // Reads every process of the tree; `now` stamps what comes and goes. Threads, swap and context
+  // switches are read only with Detail::threads.
   void update(double now, Detail detail);
 
   int root() const { return root_; }
@@ -87,8 +90,17 @@ class ProcessTree {
   bool read_process(ProcessReading& process, Detail detail);
   void read_threads(ProcessReading& process);
 
+  struct ProcessFiles {
+    ProcFile stat, status, io;
+    struct Thread {
+      ProcFile stat, schedstat;
+    };
+    std::map<int, Thread> threads;
+  };
+
   int root_;
   std::map<int, ProcessReading> alive_;
+  std::map<int, ProcessFiles> files_;
   std::unordered_set<int> strangers_;  // pids known to be outside the tree
   ProcessCounters ended_;
   std::vector<ProcessEvent> events_;

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <utility>
 
 #include "isochron/observe/elf_symbols.h"
 
 namespace isochron::observe {
 namespace {
 
+constexpr int kAttempts = 4;
 constexpr size_t kMaxFrames = 256;
 constexpr size_t kMaxThreads = 512;
 constexpr size_t kMaxCachedCodes = 20000;
@@ -42,20 +44,20 @@ std::optional<PythonProcess> PythonProcess::attach(int pid, std::string* why_not
   const std::string root = fmt::format("/proc/{}/root", pid);
   for (const MappedFile& file : mapped_files(pid)) {
     if (!may_hold_python(file.path)) continue;
-    const auto symbols = exported_addresses(file, {"_PyRuntime", "PyCode_Type", "Py_Version"}, root);
+    const auto symbols = exported_symbols(file, {"_PyRuntime", "PyCode_Type", "Py_Version"}, root);
     const auto runtime = symbols.find("_PyRuntime"), code_type = symbols.find("PyCode_Type");
     if (runtime == symbols.end() || code_type == symbols.end()) continue;
     const ProcessMemory memory(pid);
     int minor = minor_from_path(file.path);
     if (const auto version = symbols.find("Py_Version"); version != symbols.end())
-      if (const auto value = memory.get<uint64_t>(version->second)) minor = static_cast<int>(*value >> 16 & 0xff);
+      if (const auto value = memory.get<uint64_t>(version->second.begin)) minor = static_cast<int>(*value >> 16 & 0xff);
     const PythonLayout* layout = python_layout(minor);
     if (!layout) {
       reason = fmt::format("Python 3.{} keeps its stacks in a way this version does not know", minor);
-    } else if (!memory.get<uint64_t>(runtime->second)) {
+    } else if (!memory.get<uint64_t>(runtime->second.begin)) {
       reason = "its memory may not be read (ptrace permission)";
     } else {
-      return PythonProcess(pid, layout, runtime->second, code_type->second);
+      return PythonProcess(pid, layout, runtime->second.begin, code_type->second.begin);
     }
     break;
   }
@@ -93,8 +95,14 @@ std::optional<PythonThread> PythonProcess::main_thread() {
   uint64_t thread = newest_thread();
   for (size_t i = 0; thread && i < kMaxThreads; ++i) {
     if (memory_.pointer(thread + static_cast<uint64_t>(layout_->thread_id)) == main_id) {
-      PythonThread out{.main = true};
-      if (walk(thread, out)) return out;
+      for (int attempt = 0; attempt < kAttempts; ++attempt) {
+        PythonThread out{.main = true};
+        if (!walk(thread, out)) continue;
+        // The outermost frame stays the same for a program's life: another one is a sign of tearing.
+        const std::string& outermost = out.frames.back().code->function;
+        if (outermost != std::exchange(outermost_, outermost) && attempt + 1 < kAttempts) continue;
+        return out;
+      }
       return std::nullopt;
     }
     thread = memory_.pointer(thread + static_cast<uint64_t>(layout_->thread_next));

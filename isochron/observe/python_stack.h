@@ -85,6 +85,7 @@ class PythonProcess {
   uint64_t code_type_;
   int interpreters_at_;
   int threads_at_;
+  std::string outermost_;  // function at the bottom of the main thread's stack
   std::unordered_map<uint64_t, CachedCode> codes_;
   std::unordered_map<uint64_t, CachedGlobal> globals_;
 };

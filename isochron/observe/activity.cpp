@@ -1,0 +1,237 @@
+#include "isochron/observe/activity.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+namespace isochron::observe {
+namespace {
+
+// A frame whose file contains `path` and whose function contains `function` (empty: any) means `phase`.
+struct Marker {
+  std::string_view path;
+  std::string_view function;
+  Phase phase;
+  std::string_view what;
+};
+
+// In the order of precedence. Markers of one rank that are both on the stack: the outermost wins.
+constexpr Marker kCompiling[] = {
+    {"torch/_dynamo/", "", Phase::compile, "torch.compile"},
+    {"torch/_inductor/", "", Phase::compile, "torch.compile"},
+    {"torch/jit/_", "", Phase::compile, "torch.jit"},
+    {"torch/onnx/", "export", Phase::compile, "ONNX export"},
+    {"jax/_src/interpreters/", "", Phase::compile, "JAX tracing and compiling"},
+    {"jax/_src/compiler.py", "", Phase::compile, "JAX compiling"},
+    {"tensorflow/python/framework/func_graph.py", "func_graph_from_py_func", Phase::trace, "tf.function tracing"},
+    {"polymorphic_function/tracing_compilation.py", "trace_function", Phase::trace, "tf.function tracing"},
+    {"polymorphic_function/tracing_compilation.py", "_define_function", Phase::trace, "tf.function tracing"},
+    {"polymorphic_function/polymorphic_function.py", "_initialize", Phase::trace, "tf.function tracing"},
+    {"keras/src/models/", "_symbolic", Phase::build, "building the Keras model"},
+    {"tensorflow/python/compiler/", "", Phase::compile, "TensorFlow compiling"},
+};
+constexpr Marker kSaving[] = {
+    {"torch/serialization.py", "save", Phase::checkpoint, "torch.save"},
+    {"safetensors/", "save", Phase::checkpoint, "safetensors save"},
+    {"keras/src/saving/", "save", Phase::checkpoint, "Keras model save"},
+    {"keras/src/callbacks/model_checkpoint.py", "", Phase::checkpoint, "ModelCheckpoint"},
+    {"keras/src/models/model.py", "save", Phase::checkpoint, "Keras model save"},
+    {"tensorflow/python/checkpoint/", "save", Phase::checkpoint, "tf.train.Checkpoint save"},
+    {"tensorflow/python/saved_model/", "save", Phase::checkpoint, "SavedModel save"},
+    {"lightning/pytorch/callbacks/model_checkpoint.py", "save", Phase::checkpoint, "ModelCheckpoint"},
+    {"pytorch_lightning/callbacks/model_checkpoint.py", "save", Phase::checkpoint, "ModelCheckpoint"},
+    {"transformers/trainer.py", "_save_checkpoint", Phase::checkpoint, "Trainer checkpoint"},
+    {"joblib/numpy_pickle.py", "dump", Phase::checkpoint, "joblib.dump"},
+    {"numpy/lib/", "save", Phase::checkpoint, "numpy.save"},
+};
+constexpr Marker kEvaluating[] = {
+    {"keras/src/", "Trainer.evaluate", Phase::validate, "Keras evaluate"},
+    {"lightning/pytorch/loops/evaluation_loop.py", "", Phase::validate, "Lightning validation"},
+    {"pytorch_lightning/loops/evaluation_loop.py", "", Phase::validate, "Lightning validation"},
+    {"transformers/trainer.py", "evaluation_loop", Phase::validate, "Trainer evaluation"},
+    {"transformers/trainer.py", "evaluate", Phase::validate, "Trainer evaluation"},
+    {"keras/src/utils/progbar.py", "", Phase::log, "Keras progress bar"},
+    {"keras/src/callbacks/tensorboard.py", "", Phase::log, "TensorBoard callback"},
+    {"keras/src/callbacks/", "on_", Phase::callback, "Keras callback"},
+    {"lightning/pytorch/trainer/call.py", "_call_callback_hooks", Phase::callback, "Lightning callback"},
+    {"pytorch_lightning/trainer/call.py", "_call_callback_hooks", Phase::callback, "Lightning callback"},
+    {"transformers/trainer_callback.py", "call_event", Phase::callback, "Trainer callback"},
+};
+constexpr Marker kSynchronising[] = {
+    {"torch/distributed/", "all_reduce", Phase::sync, "torch.distributed all_reduce"},
+    {"torch/distributed/", "barrier", Phase::sync, "torch.distributed barrier"},
+    {"torch/distributed/", "broadcast", Phase::sync, "torch.distributed broadcast"},
+    {"torch/distributed/", "all_gather", Phase::sync, "torch.distributed all_gather"},
+    {"torch/distributed/", "init_process_group", Phase::sync, "torch.distributed init_process_group"},
+    {"torch/distributed/", "_store_based_barrier", Phase::sync, "torch.distributed rendezvous"},
+    {"torch/distributed/", "rendezvous", Phase::sync, "torch.distributed rendezvous"},
+    {"horovod/", "", Phase::sync, "Horovod"},
+    {"tensorflow/python/distribute/", "barrier", Phase::sync, "tf.distribute barrier"},
+    {"tensorflow/python/distribute/collective_all_reduce_strategy.py", "_initialize", Phase::sync,
+     "tf.distribute waiting for all workers"},
+    {"tensorflow/python/distribute/", "collective", Phase::sync, "tf.distribute collective"},
+    {"tensorflow/python/eager/context.py", "configure_coordination", Phase::sync, "tf.distribute rendezvous"},
+};
+constexpr Marker kReading[] = {
+    {"torch/utils/data/dataloader.py", "_MultiProcessingDataLoaderIter.__init__", Phase::input,
+     "starting DataLoader workers"},
+    {"torch/utils/data/dataloader.py", "_reset", Phase::input, "starting DataLoader workers"},
+    {"torch/utils/data/dataloader.py", "_shutdown_workers", Phase::input, "ending DataLoader workers"},
+    {"torch/utils/data/dataloader.py", "__iter__", Phase::input, "starting the DataLoader"},
+    {"torch/utils/data/dataloader.py", "__next__", Phase::input, "DataLoader"},
+    {"torch/utils/data/", "", Phase::input, "DataLoader"},
+    {"tensorflow/python/data/ops/iterator_ops.py", "_next", Phase::input, "tf.data iterator"},
+    {"tensorflow/python/ops/script_ops.py", "", Phase::input, "tf.data Python function"},
+    {"tensorflow/python/data/", "", Phase::input, "tf.data"},
+    {"keras/src/trainers/data_adapters/", "", Phase::input, "Keras data adapter"},
+    {"torchdata/", "", Phase::input, "torchdata"},
+    {"datasets/arrow_dataset.py", "", Phase::input, "Hugging Face dataset"},
+    {"PIL/", "", Phase::input, "image decoding"},
+    {"pandas/io/", "", Phase::input, "pandas reading"},
+};
+constexpr Marker kInitialising[] = {
+    {"torch/nn/init.py", "", Phase::init, "weight initialisation"},
+    {"", "reset_parameters", Phase::init, "weight initialisation"},
+    {"keras/src/initializers/", "", Phase::init, "weight initialisation"},
+    {"torch/serialization.py", "load", Phase::init, "torch.load"},
+    {"keras/src/saving/", "load", Phase::init, "loading a Keras model"},
+    {"tensorflow/python/checkpoint/", "restore", Phase::init, "restoring a checkpoint"},
+    {"keras/src/layers/layer.py", "build", Phase::build, "building a Keras layer"},
+    {"keras/src/models/", "build", Phase::build, "building the Keras model"},
+};
+constexpr Marker kLogging[] = {
+    {"torch/utils/tensorboard/", "", Phase::log, "TensorBoard writer"},
+    {"tensorboard/", "", Phase::log, "TensorBoard writer"},
+    {"tensorflow/python/ops/summary_ops_v2.py", "", Phase::log, "tf.summary"},
+    {"logging/__init__.py", "", Phase::log, "logging"},
+    {"wandb/", "", Phase::log, "wandb"},
+    {"mlflow/", "", Phase::log, "mlflow"},
+    {"json/__init__.py", "dump", Phase::log, "json.dump"},
+    {"json/encoder.py", "", Phase::log, "json.dump"},
+    {"lib/python", "csv.py", Phase::log, "csv"},
+};
+constexpr Marker kComputing[] = {
+    {"torch/optim/", "step", Phase::update, "optimizer step"},
+    {"keras/src/optimizers/", "apply", Phase::update, "optimizer step"},
+    {"torch/_tensor.py", "backward", Phase::backward, "backward"},
+    {"torch/autograd/", "", Phase::backward, "backward"},
+    {"torch/nn/modules/module.py", "_call_impl", Phase::forward, "forward"},
+    {"torch/nn/functional.py", "", Phase::forward, "forward"},
+    {"torchmetrics/", "", Phase::metrics, "torchmetrics"},
+    {"sklearn/metrics/", "", Phase::metrics, "scikit-learn metrics"},
+};
+
+constexpr std::string_view kExecutor = "tensorflow/python/eager/execute.py";
+
+template <size_t N>
+std::optional<Marker> outermost(const Marker (&markers)[N], const std::vector<PythonFrame>& frames) {
+  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame)
+    for (const Marker& marker : markers)
+      if (frame->code->file.find(marker.path) != std::string::npos &&
+          frame->code->function.find(marker.function) != std::string::npos)
+        return marker;
+  return std::nullopt;
+}
+
+bool is_import_machinery(const PythonFrame& frame) { return frame.code->file.starts_with("<frozen importlib"); }
+
+// "tensorflow" for …/site-packages/tensorflow/__init__.py, "helpers" for /home/me/helpers.py
+std::string package_of(const std::string& path) {
+  for (const std::string_view folder : {"site-packages/", "dist-packages/"})
+    if (const size_t at = path.rfind(folder); at != std::string::npos) {
+      const std::string rest = path.substr(at + folder.size());
+      const std::string name = rest.substr(0, rest.find('/'));
+      return name.substr(0, name.find('.'));
+    }
+  if (path.starts_with("<frozen ")) return path.substr(8, path.size() - 9);
+  const size_t end = path.ends_with("/__init__.py") ? path.size() - 12 : path.rfind('.');
+  const size_t slash = path.rfind('/', end == 0 ? 0 : end - 1);
+  return path.substr(slash == std::string::npos ? 0 : slash + 1, end - (slash == std::string::npos ? 0 : slash + 1));
+}
+
+// The package imported, when the time goes into an import: everything inside the innermost import is
+// module code, or the machinery itself. A training loop that runs while its module is imported is none.
+std::optional<std::string> import_of(const std::vector<PythonFrame>& frames) {
+  const auto innermost = std::find_if(frames.begin(), frames.end(), is_import_machinery);
+  if (innermost == frames.end()) return std::nullopt;
+  const std::vector<PythonFrame> inside(frames.begin(), innermost);
+  if (outermost(kReading, inside) || outermost(kComputing, inside) || outermost(kCompiling, inside))
+    return std::nullopt;
+  for (const PythonFrame& frame : inside)
+    if (frame.code->file.find(kExecutor) != std::string::npos ||
+        frame.code->function.find("Trainer.fit") != std::string::npos)
+      return std::nullopt;
+  auto first = frames.rbegin();  // the outermost import names the package
+  while (first != frames.rend() && !is_import_machinery(*first)) ++first;
+  while (first != frames.rend() && is_import_machinery(*first)) ++first;
+  return first == frames.rend() ? "a module" : package_of(first->code->file);
+}
+
+// What user functions are called when they do one of the known jobs.
+std::optional<Marker> by_user_name(const std::vector<PythonFrame>& frames) {
+  constexpr std::pair<std::string_view, Phase> kWords[] = {
+      {"validate", Phase::validate},     {"validation", Phase::validate},   {"evaluate", Phase::validate},
+      {"eval_epoch", Phase::validate},   {"run_eval", Phase::validate},     {"checkpoint", Phase::checkpoint},
+      {"save_model", Phase::checkpoint}, {"save_state", Phase::checkpoint}, {"on_epoch_end", Phase::callback},
+      {"callback", Phase::callback},     {"__getitem__", Phase::input},     {"load_batch", Phase::input},
+      {"next_batch", Phase::input},      {"get_batch", Phase::input},       {"read_batch", Phase::input},
+      {"fetch", Phase::input},           {"augment", Phase::input},         {"preprocess", Phase::input},
+      {"collate", Phase::input},         {"load_data", Phase::input},       {"read_sample", Phase::input},
+      {"load_sample", Phase::input},     {"read_record", Phase::input},     {"decode_image", Phase::input},
+      {"init_weights", Phase::init},     {"initialize", Phase::init},       {"init_params", Phase::init},
+  };
+  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+    if (!is_user_file(frame->code->file)) continue;
+    for (const auto& [word, phase] : kWords)
+      if (frame->code->function.find(word) != std::string::npos) return Marker{"", "", phase, ""};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool is_user_file(const std::string& path) {
+  return !path.empty() && path[0] != '<' && path.find("site-packages/") == std::string::npos &&
+         path.find("dist-packages/") == std::string::npos && path.find("/lib/python3") == std::string::npos;
+}
+
+std::string describe(const PythonFrame& frame) {
+  const std::string& path = frame.code->file;
+  const size_t slash = path.rfind('/');
+  return fmt::format("{}:{} {}", path.substr(slash == std::string::npos ? 0 : slash + 1), frame.line,
+                     frame.code->function);
+}
+
+Activity activity_of(const std::vector<PythonFrame>& frames) {
+  Activity activity;
+  for (const PythonFrame& frame : frames)
+    if (is_user_file(frame.code->file)) {
+      activity.user = describe(frame);
+      break;
+    }
+  if (!frames.empty()) activity.executing = frames[0].code->file.find(kExecutor) != std::string::npos;
+  if (const auto package = import_of(frames)) {
+    activity.phase = Phase::start;
+    activity.what = "import " + *package;
+    return activity;
+  }
+  std::optional<Marker> found = outermost(kCompiling, frames);
+  if (!found) found = outermost(kSaving, frames);
+  if (!found) found = outermost(kEvaluating, frames);
+  if (!found) found = outermost(kSynchronising, frames);
+  if (!found) found = outermost(kReading, frames);
+  if (!found) found = outermost(kInitialising, frames);
+  if (!found) found = by_user_name(frames);
+  if (!found) found = outermost(kLogging, frames);
+  if (!found) found = outermost(kComputing, frames);
+  if (!found && activity.executing) found = Marker{"", "", Phase::forward, "TensorFlow step"};
+  if (found) {
+    activity.phase = found->phase;
+    activity.what = found->what;
+  }
+  return activity;
+}
+
+}  // namespace isochron::observe

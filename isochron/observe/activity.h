@@ -1,0 +1,35 @@
+// What a training program is doing, told from the Python stack of its main thread.
+//
+//   Activity now = activity_of(thread.frames);      // {Phase::input, "DataLoader", "train.py:41 train_epoch"}
+//
+// Frames of the frameworks (TensorFlow, Keras, PyTorch, Lightning, Hugging Face, JAX) and of Python
+// itself say what goes on; where several match, the one that explains the time best wins: an import
+// inside a forward pass is an import, a forward pass inside validation is validation.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "isochron/observe/python_stack.h"
+#include "isochron/timeline/phase.h"
+
+namespace isochron::observe {
+
+struct Activity {
+  Phase phase = Phase::other;
+  std::string what;        // "import tensorflow", "tf.function tracing", "torch.save", …; empty for plain user code
+  std::string user;        // innermost frame of the user's own files, "train.py:41 train_epoch"; empty: none
+  bool executing = false;  // inside one call of TensorFlow's executor, which hides input and compute alike
+
+  bool operator==(const Activity&) const = default;
+};
+
+Activity activity_of(const std::vector<PythonFrame>& frames);
+
+// Not part of Python, a framework or a package: something the user wrote.
+bool is_user_file(const std::string& path);
+
+// "train.py:41 train_epoch"
+std::string describe(const PythonFrame& frame);
+
+}  // namespace isochron::observe

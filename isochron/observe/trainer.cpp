@@ -1,0 +1,164 @@
+#include "isochron/observe/trainer.h"
+
+#include <algorithm>
+
+namespace isochron::observe {
+namespace {
+
+constexpr double kYoung = 20;           // seconds in which a child's role may still be unclear
+constexpr double kLongestRetry = 10;    // seconds between attempts to find an interpreter
+constexpr double kClearlyBusier = 1.5;  // CPU time that moves the title of trainer to another process
+
+// TensorFlow functions that say what a step waits for; their signatures have not changed since 2.2.
+#define TF_DATA(path) "_ZN10tensorflow4data" path
+#define GET_NEXT "15GetNextInternalEPNS0_15IteratorContextEPSt6vectorINS_6TensorESaIS7_EEPb"
+constexpr char kGetNext[] =
+    TF_DATA("16IteratorResource7GetNextEPNS_15OpKernelContextEPSt6vectorINS_6TensorESaIS5_EEPb");
+constexpr char kShuffleFill[] =
+    TF_DATA("20ShuffleDatasetOpBase18ShuffleDatasetBase8Iterator10FillBufferEPNS0_15IteratorContextE");
+constexpr char kCacheWrite[] = TF_DATA(
+    "14CacheDatasetOp17MemoryDatasetBase14MemoryIterator20MemoryWriterIterator"
+    "15GetNextInternalEPNS0_15IteratorContextEPSt6vectorINS_6TensorESaIS8_EEPb");
+constexpr char kFileCacheWrite[] = TF_DATA(
+    "14CacheDatasetOp15FileDatasetBase12FileIterator18FileWriterIterator"
+    "15GetNextInternalEPNS0_15IteratorContextEPSt6vectorINS_6TensorESaIS8_EEPb");
+constexpr char kMap[] = TF_DATA("12MapDatasetOp7Dataset8Iterator" GET_NEXT);
+constexpr char kParallelMap[] = TF_DATA("20ParallelMapDatasetOp7Dataset8Iterator" GET_NEXT);
+constexpr char kGenerator[] = TF_DATA("18GeneratorDatasetOp7Dataset8Iterator" GET_NEXT);
+#undef GET_NEXT
+#undef TF_DATA
+
+bool has_file(const PythonThread& thread, std::string_view part) {
+  return std::any_of(thread.frames.begin(), thread.frames.end(),
+                     [&](const PythonFrame& f) { return f.code->file.find(part) != std::string::npos; });
+}
+
+constexpr std::string_view kWorkerLoop = "torch/utils/data/_utils/worker.py";
+
+}  // namespace
+
+PythonProcess* Trainer::python(int pid) {
+  Candidate& candidate = candidates_[pid];
+  if (!candidate.python) candidate.python = PythonProcess::attach(pid, nullptr);
+  return candidate.python ? &*candidate.python : nullptr;
+}
+
+std::string Trainer::python_version() const {
+  const auto found = candidates_.find(pid_);
+  return found != candidates_.end() && found->second.python ? found->second.python->version() : "";
+}
+
+void Trainer::attach_new(const ProcessTree& tree, double now) {
+  std::erase_if(candidates_, [&](const auto& item) { return !tree.contains(item.first); });
+  std::erase_if(workers_, [&](int pid) { return !tree.contains(pid); });
+  for (const auto& [pid, process] : tree.alive()) {
+    Candidate& candidate = candidates_[pid];
+    if (candidate.python || now < candidate.next_attempt) continue;
+    candidate.python = PythonProcess::attach(pid, &why_not_);
+    candidate.next_attempt = now + candidate.delay;
+    candidate.delay = std::min(candidate.delay * 2, kLongestRetry);
+  }
+}
+
+void Trainer::find_workers(const ProcessTree& tree, double now) {
+  for (auto& [pid, candidate] : candidates_) {
+    if (candidate.role_known || pid == tree.root()) continue;
+    const ProcessReading& process = tree.alive().at(pid);
+    if (process.name == "pt_data_worker") {
+      workers_.insert(pid);
+      candidate.role_known = true;
+    } else if (candidate.python) {
+      if (const auto main = candidate.python->main_thread(); main && has_file(*main, kWorkerLoop)) {
+        workers_.insert(pid);
+        candidate.role_known = true;
+      }
+    }
+    if (now - process.first_seen > kYoung) candidate.role_known = true;
+  }
+}
+
+void Trainer::choose(const ProcessTree& tree) {
+  const auto cpu = [&](int pid) { return tree.contains(pid) ? tree.alive().at(pid).counters.cpu_seconds : -1; };
+  int best = 0;
+  for (const auto& [pid, candidate] : candidates_)
+    if (candidate.python && !workers_.contains(pid) && (best == 0 || cpu(pid) > cpu(best))) best = pid;
+  if (best == 0 || best == pid_) return;
+  if (pid_ == 0 || !tree.contains(pid_) || workers_.contains(pid_) || cpu(best) > kClearlyBusier * cpu(pid_) + 1)
+    pid_ = best;
+}
+
+std::optional<Trainer::Look> Trainer::look(const ProcessTree& tree, double now) {
+  attach_new(tree, now);
+  find_workers(tree, now);
+  choose(tree);
+  const auto found = candidates_.find(pid_);
+  if (found == candidates_.end() || !found->second.python) return std::nullopt;
+  const auto main = found->second.python->main_thread();
+  if (!main) return std::nullopt;
+  Look look{activity_of(main->frames), main->epoch};
+  if (!look.activity.executing) running_looks_ = 0;
+  if (look.activity.executing) refine_executing(look.activity, tree.alive().at(pid_).state, now);
+  if (look.activity.phase == Phase::input && look.activity.what == "DataLoader")
+    refine_loader(look.activity, tree, now);
+  return look;
+}
+
+// One call of the executor covers a whole step: waiting for the batch, compiling the graph at the first
+// call, and the computation. The native stacks of its threads tell them apart.
+void Trainer::refine_executing(Activity& activity, char main_state, double now) {
+  if (activity.phase != Phase::forward && activity.phase != Phase::validate) return;
+  if (tensorflow_pid_ != pid_ || (!tensorflow_ && now >= next_scanner_attempt_)) {
+    const std::vector<std::string> names = {kGetNext, kShuffleFill, kCacheWrite, kFileCacheWrite,
+                                            kMap,     kParallelMap, kGenerator};
+    tensorflow_ = StackScanner::find(pid_, "libtensorflow_cc.so", names);
+    if (!tensorflow_) tensorflow_ = StackScanner::find(pid_, "_pywrap_tensorflow_internal.so", names);
+    tensorflow_pid_ = pid_;
+    next_scanner_attempt_ = now + kLongestRetry;
+  }
+  running_looks_ = main_state == 'R' ? running_looks_ + 1 : 0;
+  if (running_looks_ > 1) {  // steps run on the executor's own threads; its caller only prepares them
+    if (activity.phase == Phase::forward)
+      activity = {Phase::compile, "TensorFlow graph optimisation", activity.user, true};
+    return;
+  }
+  if (!tensorflow_ || activity.phase != Phase::forward) return;
+  const std::set<std::string> found = tensorflow_->look();
+  if (!found.contains(kGetNext)) return;
+  activity.phase = Phase::input;
+  if (found.contains(kCacheWrite) || found.contains(kFileCacheWrite))
+    activity.what = "tf.data filling its cache";
+  else if (found.contains(kShuffleFill))
+    activity.what = "tf.data filling its shuffle buffer";
+  else if (found.contains(kGenerator))
+    activity.what = "tf.data generator";
+  else if (found.contains(kMap) || found.contains(kParallelMap))
+    activity.what = "tf.data map";
+  else
+    activity.what = "tf.data";
+}
+
+// Waiting for workers that are not there yet is not waiting for data.
+void Trainer::refine_loader(Activity& activity, const ProcessTree& tree, double now) {
+  bool loading = false, starting = false;
+  for (const auto& [pid, process] : tree.alive()) {
+    if (process.parent != pid_) continue;
+    const auto found = candidates_.find(pid);
+    if (workers_.contains(pid) && found != candidates_.end() && found->second.python) {
+      const auto main = found->second.python->main_thread();
+      if (!main) continue;
+      if (has_file(*main, kWorkerLoop)) {
+        loading = true;
+        const Activity inside = activity_of(main->frames);
+        if (!inside.user.empty()) activity.user = inside.user;
+      } else {
+        starting = true;
+      }
+    } else if (now - process.first_seen < kYoung && !workers_.contains(pid) && process.command.size() > 1 &&
+               process.command.back().find("resource_tracker") == std::string::npos) {
+      starting = true;
+    }
+  }
+  if (starting && !loading) activity.what = "starting DataLoader workers";
+}
+
+}  // namespace isochron::observe

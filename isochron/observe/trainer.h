@@ -1,0 +1,67 @@
+// Finds the process that trains among the processes of a command, and says what it is doing.
+//
+//   Trainer trainer;
+//   Trainer::Look look = trainer.look(tree, now);      // ten times a second
+//
+// The trainer is the Python process with the most CPU time that is no data-loader worker. Without one
+// (a program in another language, an interpreter we can't read) looks stay empty and why_no_stacks()
+// says so.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "isochron/observe/activity.h"
+#include "isochron/observe/process_tree.h"
+#include "isochron/observe/python_stack.h"
+#include "isochron/observe/stack_scan.h"
+
+namespace isochron::observe {
+
+class Trainer {
+ public:
+  struct Look {
+    Activity activity;
+    std::optional<int64_t> epoch;  // the value of a variable called epoch
+  };
+
+  // Empty when no stack could be read at this moment.
+  std::optional<Look> look(const ProcessTree& tree, double now);
+
+  int pid() const { return pid_; }
+  // Data-loader workers that live now.
+  const std::set<int>& workers() const { return workers_; }
+  // The Python version of the trainer ("3.11"), empty without one.
+  std::string python_version() const;
+  const std::string& why_no_stacks() const { return why_not_; }
+
+  // Reader of a process' stacks, attached where possible; nullptr: no Python.
+  PythonProcess* python(int pid);
+
+ private:
+  struct Candidate {
+    std::optional<PythonProcess> python;
+    double next_attempt = 0;
+    double delay = 0.1;
+    bool role_known = false;
+  };
+
+  void attach_new(const ProcessTree& tree, double now);
+  void find_workers(const ProcessTree& tree, double now);
+  void choose(const ProcessTree& tree);
+  void refine_executing(Activity& activity, char main_state, double now);
+  void refine_loader(Activity& activity, const ProcessTree& tree, double now);
+
+  int pid_ = 0;
+  std::map<int, Candidate> candidates_;
+  std::set<int> workers_;
+  std::optional<StackScanner> tensorflow_;
+  int tensorflow_pid_ = 0;
+  double next_scanner_attempt_ = 0;
+  int running_looks_ = 0;  // in a row with the executor's caller on a CPU
+  std::string why_not_ = "no Python process was seen";
+};
+
+}  // namespace isochron::observe

@@ -1,0 +1,104 @@
+#include "isochron/observe/activity.h"
+
+#include <gtest/gtest.h>
+
+namespace isochron::observe {
+namespace {
+
+// Frames from "file:line function" texts, innermost first. Paths below lib/ are those of packages.
+std::vector<PythonFrame> stack(std::initializer_list<std::pair<std::string, std::string>> frames) {
+  std::vector<PythonFrame> out;
+  for (auto [path, function] : frames) {
+    auto code = std::make_shared<PythonCode>();
+    code->file = path.starts_with("lib/") ? "/usr/lib/python3/dist-packages/" + path.substr(4) : path;
+    code->function = function;
+    out.push_back({code, 41});
+  }
+  return out;
+}
+
+const std::pair<std::string, std::string> kImport = {"<frozen importlib._bootstrap>", "_find_and_load"};
+
+TEST(Activity, ImportInsideAForwardPassIsAnImport) {
+  const Activity activity = activity_of(stack({{"lib/lightning/fabric/x.py", "<module>"},
+                                               kImport,
+                                               {"lib/lightning/__init__.py", "<module>"},
+                                               kImport,
+                                               {"/home/me/train.py", "Net.forward"},
+                                               {"lib/torch/nn/modules/module.py", "Module._call_impl"},
+                                               {"/home/me/train.py", "<module>"}}));
+  EXPECT_EQ(activity.phase, Phase::start);
+  EXPECT_EQ(activity.what, "import lightning");
+  EXPECT_EQ(activity.user, "train.py:41 Net.forward");
+}
+
+TEST(Activity, TrainingWhileItsModuleIsImportedIsNoImport) {
+  const Activity activity = activity_of(stack({{"lib/torch/optim/adam.py", "Adam.step"},
+                                               {"/home/me/train.py", "<module>"},
+                                               kImport,
+                                               {"/home/me/main.py", "<module>"}}));
+  EXPECT_EQ(activity.phase, Phase::update);
+}
+
+TEST(Activity, ForwardInsideValidationIsValidation) {
+  EXPECT_EQ(activity_of(stack({{"lib/torch/nn/modules/module.py", "Module._call_impl"},
+                               {"/home/me/train.py", "validate"},
+                               {"/home/me/train.py", "main"}}))
+                .phase,
+            Phase::validate);
+  EXPECT_EQ(activity_of(stack({{"lib/tensorflow/python/eager/execute.py", "quick_execute"},
+                               {"lib/keras/src/backend/tensorflow/trainer.py", "TensorFlowTrainer.evaluate"},
+                               {"lib/keras/src/backend/tensorflow/trainer.py", "TensorFlowTrainer.fit"}}))
+                .phase,
+            Phase::validate);
+}
+
+TEST(Activity, TracingBeatsWhateverItTraces) {
+  const Activity activity =
+      activity_of(stack({{"lib/keras/src/backend/tensorflow/trainer.py", "TensorFlowTrainer.test_step"},
+                         {"lib/tensorflow/python/framework/func_graph.py", "func_graph_from_py_func"},
+                         {"lib/keras/src/backend/tensorflow/trainer.py", "TensorFlowTrainer.evaluate"}}));
+  EXPECT_EQ(activity.phase, Phase::trace);
+  EXPECT_FALSE(activity.executing);
+}
+
+TEST(Activity, DecodingInsideALoaderIsInput) {
+  const Activity activity = activity_of(stack({{"lib/PIL/Image.py", "Image.resize"},
+                                               {"/home/me/train.py", "Leaves.__getitem__"},
+                                               {"lib/torch/utils/data/_utils/fetch.py", "fetch"},
+                                               {"lib/torch/utils/data/dataloader.py", "_BaseDataLoaderIter.__next__"},
+                                               {"/home/me/train.py", "<module>"}}));
+  EXPECT_EQ(activity.phase, Phase::input);
+  EXPECT_EQ(activity.user, "train.py:41 Leaves.__getitem__");
+}
+
+TEST(Activity, InitialisationInsideAForwardPassIsInitialisation) {
+  EXPECT_EQ(activity_of(stack({{"lib/torch/nn/init.py", "orthogonal_"},
+                               {"/home/me/net.py", "Memory.forward"},
+                               {"lib/torch/nn/modules/module.py", "Module._call_impl"}}))
+                .phase,
+            Phase::init);
+}
+
+TEST(Activity, ACheckpointInACallbackIsACheckpointAndOtherCallbacksAreCallbacks) {
+  EXPECT_EQ(activity_of(stack({{"lib/keras/src/saving/saving_lib.py", "save_model"},
+                               {"lib/keras/src/callbacks/model_checkpoint.py", "ModelCheckpoint.on_epoch_end"},
+                               {"lib/keras/src/callbacks/callback_list.py", "CallbackList.on_epoch_end"}}))
+                .phase,
+            Phase::checkpoint);
+  const Activity activity =
+      activity_of(stack({{"/home/me/train.py", "BootstrapF1.on_epoch_end"},
+                         {"lib/keras/src/callbacks/callback_list.py", "CallbackList.on_epoch_end"}}));
+  EXPECT_EQ(activity.phase, Phase::callback);
+  EXPECT_EQ(activity.user, "train.py:41 BootstrapF1.on_epoch_end");
+}
+
+TEST(Activity, UnknownCodeIsOther) {
+  const Activity activity = activity_of(stack({{"/home/me/train.py", "step"}, {"/home/me/train.py", "<module>"}}));
+  EXPECT_EQ(activity.phase, Phase::other);
+  EXPECT_EQ(activity.what, "");
+  EXPECT_EQ(activity_of({}).phase, Phase::other);
+}
+
+}  // namespace
+}  // namespace isochron::observe
