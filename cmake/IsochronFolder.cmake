@@ -6,8 +6,9 @@
 # one installed library, `isochron`.
 add_library(isochron_flags INTERFACE)
 target_include_directories(isochron_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/generated)
+# -Wrestrict misfires on std::string concatenation in GCC 12.
 target_compile_options(isochron_flags INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers -Wno-restrict
   $<$<BOOL:${ISOCHRON_WERROR}>:-Werror> -fno-semantic-interposition)
 # Three Highway targets: plain x86-64, AVX2 and AVX-512; the ones between would only lengthen the build.
 target_compile_definitions(isochron_flags INTERFACE "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4)")

@@ -131,9 +131,10 @@ constexpr DType dtype_of<float16>() {
 }  // namespace isochron
 
 template <>
-struct fmt::formatter<isochron::DType> : fmt::formatter<std::string_view> {
+struct fmt::formatter<isochron::DType> {
+  constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
   template <class Context>
-  auto format(isochron::DType dtype, Context& context) const {
-    return fmt::formatter<std::string_view>::format(isochron::name_of(dtype), context);
+  auto format(isochron::DType value, Context& context) const {
+    return fmt::format_to(context.out(), "{}", isochron::name_of(value));
   }
 };

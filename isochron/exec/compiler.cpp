@@ -1,0 +1,361 @@
+#include "isochron/exec/compiler.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "isochron/base/clock.h"
+#include "isochron/passes/passes.h"
+
+namespace isochron {
+namespace {
+
+// Work below which sharing a call or a plan costs more than it brings, in flops and bytes (about 3 and 15 us).
+constexpr double kSerialCall = 12'000;
+constexpr double kSerialPlan = 120'000;
+
+int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+class CopyKernel final : public Kernel {
+ public:
+  explicit CopyKernel(int64_t bytes) : bytes_(bytes) {}
+  void run(const KernelFrame& frame) const override {
+    const int64_t begin = aligned(bytes_ * frame.thread / frame.threads),
+                  end = std::min(bytes_, aligned(bytes_ * (frame.thread + 1) / frame.threads));
+    if (begin < end)
+      std::memmove(frame.out<std::byte>() + begin, frame.in<std::byte>(0) + begin, static_cast<size_t>(end - begin));
+  }
+
+ private:
+  int64_t bytes_;
+};
+
+}  // namespace
+
+std::shared_ptr<Executable> Executable::compile(Graph graph) {
+  const int64_t start = monotonic_ns();
+  run_passes(graph);
+  std::shared_ptr<Executable> plan = Compiler(std::move(graph)).compile();
+  plan->compile_seconds_ = seconds_between(start, monotonic_ns());
+  return plan;
+}
+
+Compiler::Compiler(Graph graph) : out_(new Executable), graph_(out_->graph_) { graph_ = std::move(graph); }
+
+std::shared_ptr<Executable> Compiler::compile() {
+  order_updates_last();
+  update_target_.assign(graph_.outputs.size(), -1);
+  for (const GraphUpdate& update : graph_.updates) update_target_[static_cast<size_t>(update.output)] = update.input;
+  replaced_input_.resize(graph_.nodes.size());
+  returned_.resize(graph_.nodes.size());
+  for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+    replaced_input_[i].resize(graph_.nodes[i].outputs.size(), -1);
+    returned_[i].resize(graph_.nodes[i].outputs.size(), 0);
+  }
+  for (size_t g = 0; g < graph_.outputs.size(); ++g) {
+    const ValueId v = graph_.outputs[g];
+    const auto node = static_cast<size_t>(v.node), output = static_cast<size_t>(v.output);
+    if (update_target_[g] >= 0)
+      replaced_input_[node][output] = update_target_[g];
+    else
+      returned_[node][output] = 1;
+  }
+  call_of_node_.assign(graph_.nodes.size(), -1);
+  last_reader_.assign(graph_.nodes.size(), -1);
+  for (size_t i = 0; i < graph_.nodes.size(); ++i)
+    for (ValueId in : graph_.nodes[i].inputs) last_reader_[static_cast<size_t>(in.node)] = static_cast<int32_t>(i);
+
+  value_buffers_.resize(graph_.nodes.size());
+  for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+    const auto node = static_cast<size_t>(graph_.inputs[i]);
+    hold(graph_.inputs[i],
+         new_buffer({Place::input, static_cast<int32_t>(i), 0}, graph_.nodes[node].outputs[0].bytes()));
+  }
+  const Op& constant = op_named("constant");
+  const Op& reshape = op_named("reshape");
+  for (int32_t i = 0; i < static_cast<int32_t>(graph_.nodes.size()); ++i) {
+    const GraphNode& node = graph_.nodes[static_cast<size_t>(i)];
+    if (!node.op) continue;
+    if (node.op == &constant) {
+      add_constant(i);
+    } else if (node.op == &reshape) {
+      hold(i, buffer_of(node.inputs[0]));
+    } else {
+      add_call(i);
+    }
+  }
+  place_outputs();
+  lay_out_arena();
+  place_barriers();
+  emit();
+  return out_;
+}
+
+// Nodes that overwrite something, and what depends on them, come after all that might still read it.
+void Compiler::order_updates_last() {
+  std::vector<uint8_t> late(graph_.nodes.size(), 0);
+  std::vector<int32_t> order, moved(graph_.nodes.size());
+  for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+    const GraphNode& node = graph_.nodes[i];
+    late[i] = node.op && !node.op->updates.empty();
+    for (ValueId in : node.inputs) late[i] |= late[static_cast<size_t>(in.node)];
+    if (!late[i]) order.push_back(static_cast<int32_t>(i));
+  }
+  for (size_t i = 0; i < graph_.nodes.size(); ++i)
+    if (late[i]) order.push_back(static_cast<int32_t>(i));
+  std::vector<GraphNode> nodes;
+  nodes.reserve(order.size());
+  for (int32_t at : order) {
+    moved[static_cast<size_t>(at)] = static_cast<int32_t>(nodes.size());
+    nodes.push_back(std::move(graph_.nodes[static_cast<size_t>(at)]));
+  }
+  graph_.nodes = std::move(nodes);
+  for (GraphNode& node : graph_.nodes)
+    for (ValueId& in : node.inputs) in.node = moved[static_cast<size_t>(in.node)];
+  for (int32_t& input : graph_.inputs) input = moved[static_cast<size_t>(input)];
+  for (ValueId& out : graph_.outputs) out.node = moved[static_cast<size_t>(out.node)];
+}
+
+int32_t Compiler::new_buffer(Place place, int64_t bytes) {
+  buffers_.push_back({place, bytes});
+  return static_cast<int32_t>(buffers_.size() - 1);
+}
+
+// The next output of the node lies in this buffer.
+void Compiler::hold(int32_t node, int32_t buffer) {
+  const auto n = static_cast<size_t>(node);
+  Buffer& b = buffers_[static_cast<size_t>(buffer)];
+  b.last_read = std::max(b.last_read, last_reader_[n]);
+  b.returned |= returned_[n][value_buffers_[n].size()] != 0;
+  value_buffers_[n].push_back(buffer);
+}
+
+void Compiler::add_constant(int32_t at) {
+  const GraphNode& node = graph_.nodes[static_cast<size_t>(at)];
+  const auto offset = static_cast<size_t>(aligned(static_cast<int64_t>(constant_bytes_)));
+  constant_bytes_ = offset + 8;
+  out_->constants_.resize(constant_bytes_);
+  visit_dtype(node.outputs[0].dtype, [&]<class T>(Type<T>) {
+    const double value = node.attributes.get<double>("value");
+    T stored{};
+    if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>)
+      stored = T(static_cast<float>(value));
+    else
+      stored = static_cast<T>(value);
+    std::memcpy(out_->constants_.data() + offset, &stored, sizeof stored);
+  });
+  hold(at, new_buffer({Place::constant, 0, static_cast<int64_t>(offset)}, 8));
+}
+
+int32_t Compiler::add_copy(int32_t from, const TensorSpec& spec, Phase phase, int32_t to) {
+  if (to < 0) to = new_buffer({}, spec.bytes());
+  Call call;
+  call.kernel = {std::make_unique<CopyKernel>(spec.bytes()), "memcpy", {}};
+  call.inputs = {from};
+  call.outputs = {to};
+  call.phase = phase;
+  call.serial = static_cast<double>(spec.bytes()) < kSerialCall * 2;
+  calls_.push_back(std::move(call));
+  return to;
+}
+
+void Compiler::add_call(int32_t at) {
+  const GraphNode& node = graph_.nodes[static_cast<size_t>(at)];
+  Call call;
+  call.node = at;
+  call.phase = node.phase;
+  const KernelRequest request{node, graph_.input_specs(node)};
+  call.kernel = choose_kernel(request);
+  const Cost cost = cost_of(*node.op, request.inputs, node.outputs, node.attributes);
+  const double work = cost.flops + cost.bytes;
+  call.serial = work < kSerialCall;
+  work_ += work;
+  out_->flops_ += cost.flops;
+  for (ValueId in : node.inputs) call.inputs.push_back(buffer_of(in));
+  if (node.op->updates.empty()) {
+    for (const TensorSpec& spec : node.outputs) call.outputs.push_back(new_buffer({}, spec.bytes()));
+  } else {
+    bind_updating_outputs(at, call);
+  }
+  for (int32_t buffer : call.outputs) hold(at, buffer);
+  call_of_node_[static_cast<size_t>(at)] = static_cast<int32_t>(calls_.size());
+  calls_.push_back(std::move(call));
+}
+
+// Output i of an updating op lies where its input updates[i] lies, if nobody needs the old value; else in a copy.
+void Compiler::bind_updating_outputs(int32_t at, Call& call) {
+  const GraphNode& node = graph_.nodes[static_cast<size_t>(at)];
+  const size_t outputs = node.outputs.size();
+  for (size_t o = 0; o < outputs; ++o) {
+    const auto input = static_cast<size_t>(updated_input(node, o));
+    const int32_t buffer = call.inputs[input];
+    const Place& place = buffers_[static_cast<size_t>(buffer)].place;
+    const bool replaces = place.kind == Place::input && replaced_input_[static_cast<size_t>(at)][o] == place.index;
+    if (replaces && !needed_after(buffer, at)) {
+      call.outputs.push_back(buffer);
+    } else {
+      const int32_t copy = add_copy(buffer, node.outputs[o], node.phase);
+      call.inputs[input] = copy;
+      call.outputs.push_back(copy);
+    }
+  }
+}
+
+// Whether anything after `at` looks at what lies in the buffer.
+bool Compiler::needed_after(int32_t buffer, int32_t at) const {
+  const Buffer& b = buffers_[static_cast<size_t>(buffer)];
+  return b.last_read > at || b.returned;
+}
+
+// Whether the call may write its output straight over `target`, an input of the graph.
+bool Compiler::may_write(const Call& call, size_t output, int32_t target) const {
+  if (needed_after(target, call.node)) return false;
+  for (size_t i = 0; i < call.inputs.size(); ++i)
+    if (call.inputs[i] == target && !call.kernel.kernel->in_place(i, output)) return false;
+  return true;
+}
+
+// Gives every output its memory: written directly where possible, by a copy at the end otherwise.
+void Compiler::place_outputs() {
+  struct Last {
+    int32_t from, output;
+  };
+  std::vector<Last> copies;
+  for (size_t g = 0; g < graph_.outputs.size(); ++g) {
+    const int32_t buffer = buffer_of(graph_.outputs[g]);
+    Place& place = buffers_[static_cast<size_t>(buffer)].place;
+    const int32_t target = update_target_[g];
+    if (target >= 0) {
+      if (place.kind == Place::input && place.index == target) continue;  // updated in place already
+      const ValueId v = graph_.outputs[g];
+      const int32_t call = call_of_node_[static_cast<size_t>(v.node)];
+      const int32_t over = value_buffers_[static_cast<size_t>(graph_.inputs[static_cast<size_t>(target)])][0];
+      if (place.kind == Place::arena && call >= 0 &&
+          may_write(calls_[static_cast<size_t>(call)], static_cast<size_t>(v.output), over)) {
+        place = {Place::input, target, 0};
+        continue;
+      }
+      copies.push_back({buffer, static_cast<int32_t>(g)});
+      continue;
+    }
+    if (place.kind == Place::arena) {
+      place = {Place::output, static_cast<int32_t>(g), 0};
+    } else {
+      copies.push_back({buffer, static_cast<int32_t>(g)});
+    }
+  }
+  // What is read from an input must be saved before any input is overwritten by these copies.
+  for (Last& last : copies) {
+    const TensorSpec& spec = graph_.spec(graph_.outputs[static_cast<size_t>(last.output)]);
+    if (update_target_[static_cast<size_t>(last.output)] >= 0 &&
+        buffers_[static_cast<size_t>(last.from)].place.kind == Place::input)
+      last.from = add_copy(last.from, spec, Phase::update);
+  }
+  for (const bool updating : {false, true})
+    for (const Last& last : copies) {
+      const int32_t target = update_target_[static_cast<size_t>(last.output)];
+      if ((target >= 0) != updating) continue;
+      const TensorSpec& spec = graph_.spec(graph_.outputs[static_cast<size_t>(last.output)]);
+      const Place place = target >= 0 ? Place{Place::input, target, 0} : Place{Place::output, last.output, 0};
+      add_copy(last.from, spec, Phase::update, new_buffer(place, spec.bytes()));
+    }
+}
+
+// Greedy by first use: each buffer takes the lowest gap that is free while it lives.
+void Compiler::lay_out_arena() {
+  for (size_t c = 0; c < calls_.size(); ++c)
+    for (const auto* list : {&calls_[c].inputs, &calls_[c].outputs})
+      for (int32_t buffer : *list) {
+        Buffer& b = buffers_[static_cast<size_t>(buffer)];
+        b.first = std::min(b.first, static_cast<int32_t>(c));
+        b.last = std::max(b.last, static_cast<int32_t>(c));
+      }
+  std::vector<Buffer*> living, starting;
+  for (Buffer& b : buffers_)
+    if (b.place.kind == Place::arena && b.last >= 0) starting.push_back(&b);
+  std::stable_sort(starting.begin(), starting.end(),
+                   [](const Buffer* a, const Buffer* b) { return a->first < b->first; });
+  for (Buffer* b : starting) {
+    std::erase_if(living, [&](const Buffer* other) { return other->last < b->first; });
+    int64_t offset = 0;
+    for (const Buffer* other : living) {  // sorted by offset
+      if (offset + aligned(b->bytes) <= other->place.offset) break;
+      offset = std::max(offset, other->place.offset + aligned(other->bytes));
+    }
+    b->place.offset = offset;
+    living.insert(std::upper_bound(living.begin(), living.end(), b,
+                                   [](const Buffer* x, const Buffer* y) { return x->place.offset < y->place.offset; }),
+                  b);
+    out_->arena_bytes_ = std::max(out_->arena_bytes_, offset + aligned(b->bytes));
+  }
+}
+
+// A barrier stands where a call touches memory that a call since the last barrier wrote, or writes what one read.
+void Compiler::place_barriers() {
+  struct Range {
+    Place::Kind kind;
+    int64_t begin, end;
+    bool overlaps(const Range& o) const { return kind == o.kind && begin < o.end && o.begin < end; }
+  };
+  const auto range_of = [&](int32_t buffer) -> Range {
+    const Buffer& b = buffers_[static_cast<size_t>(buffer)];
+    if (b.place.kind == Place::arena)
+      return {Place::arena, b.place.offset, b.place.offset + std::max<int64_t>(b.bytes, 1)};
+    return {b.place.kind, b.place.index, b.place.index + 1};
+  };
+  std::vector<Range> read, written;
+  barrier_before_.assign(calls_.size(), 0);
+  const auto conflicts = [](const std::vector<Range>& ranges, const Range& r) {
+    return std::any_of(ranges.begin(), ranges.end(), [&](const Range& o) { return o.overlaps(r); });
+  };
+  bool shared_in_use = false;
+  for (size_t c = 0; c < calls_.size(); ++c) {
+    const Call& call = calls_[c];
+    bool updates_input = false, barrier = false;
+    for (int32_t in : call.inputs) barrier |= conflicts(written, range_of(in));
+    for (int32_t out : call.outputs) {
+      const Range r = range_of(out);
+      barrier |= conflicts(written, r) || conflicts(read, r);
+      updates_input |= r.kind == Place::input;
+    }
+    const bool uses_shared = call.kernel.kernel->shared_bytes(2) > 0 || call.kernel.kernel->stages() > 1;
+    barrier |= uses_shared && shared_in_use;
+    if (updates_input && gate_ < 0) {
+      gate_ = static_cast<int32_t>(c);
+      barrier = true;
+    }
+    if (barrier && c > 0) {
+      barrier_before_[c] = 1;
+      read.clear();
+      written.clear();
+      shared_in_use = false;
+    }
+    shared_in_use |= uses_shared;
+    for (int32_t in : call.inputs) read.push_back(range_of(in));
+    for (int32_t out : call.outputs) written.push_back(range_of(out));
+  }
+}
+
+void Compiler::emit() {
+  for (size_t c = 0; c < calls_.size(); ++c) {
+    Call& call = calls_[c];
+    Instruction instruction;
+    instruction.kernel = std::move(call.kernel.kernel);
+    instruction.implementation = call.kernel.name;
+    instruction.node = call.node;
+    instruction.phase = call.phase;
+    instruction.serial = call.serial;
+    instruction.barrier_before = barrier_before_[c];
+    instruction.gate_before = static_cast<int32_t>(c) == gate_;
+    instruction.first_input = static_cast<int32_t>(out_->places_.size());
+    instruction.input_count = static_cast<int32_t>(call.inputs.size());
+    for (int32_t in : call.inputs) out_->places_.push_back(buffers_[static_cast<size_t>(in)].place);
+    instruction.first_output = static_cast<int32_t>(out_->places_.size());
+    instruction.output_count = static_cast<int32_t>(call.outputs.size());
+    for (int32_t o : call.outputs) out_->places_.push_back(buffers_[static_cast<size_t>(o)].place);
+    out_->instructions_.push_back(std::move(instruction));
+  }
+  out_->pointers_.resize(out_->places_.size());
+  out_->parallel_ = work_ >= kSerialPlan;
+}
+
+}  // namespace isochron

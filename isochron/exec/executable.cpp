@@ -1,0 +1,137 @@
+#include "isochron/exec/executable.h"
+
+#include <fmt/ranges.h>
+
+#include "isochron/base/clock.h"
+#include "isochron/base/threads.h"
+#include "isochron/exec/workspace.h"
+
+namespace isochron {
+
+Executable::~Executable() = default;
+
+void Executable::prepare_memory(int threads) {
+  if (threads != prepared_threads_) {
+    scratch_bytes_ = shared_bytes_ = 0;
+    for (const Instruction& call : instructions_) {
+      const int used = call.serial ? 1 : threads;
+      scratch_bytes_ = std::max(scratch_bytes_, (call.kernel->scratch_bytes(used) + 63) / 64 * 64);
+      shared_bytes_ = std::max(shared_bytes_, (call.kernel->shared_bytes(used) + 63) / 64 * 64);
+    }
+    prepared_threads_ = threads;
+  }
+  workspace_ =
+      workspace(static_cast<size_t>(arena_bytes_) + shared_bytes_ + scratch_bytes_ * static_cast<size_t>(threads));
+}
+
+void Executable::resolve(std::span<void* const> inputs, std::span<void* const> outputs) {
+  for (size_t i = 0; i < places_.size(); ++i) {
+    const Place& place = places_[i];
+    switch (place.kind) {
+      case Place::input:
+        pointers_[i] = inputs[static_cast<size_t>(place.index)];
+        break;
+      case Place::output:
+        pointers_[i] = outputs[static_cast<size_t>(place.index)];
+        break;
+      case Place::arena:
+        pointers_[i] = workspace_ + place.offset;
+        break;
+      case Place::constant:
+        pointers_[i] = constants_.data() + place.offset;
+        break;
+    }
+  }
+}
+
+void Executable::run(std::span<void* const> inputs, std::span<void* const> outputs) {
+  ThreadTeam& team = ThreadTeam::global();
+  const int threads = parallel_ ? team.size() : 1;
+  prepare_memory(threads);
+  resolve(inputs, outputs);
+  fault_.row.store(INT64_MAX, std::memory_order_relaxed);
+  faulty_instruction_.store(-1, std::memory_order_relaxed);
+  team.parallel(threads, [this](int thread, int of) { run_share(thread, of); });
+  if (fault_.row.load(std::memory_order_relaxed) != INT64_MAX) raise_fault();
+}
+
+void Executable::run_share(int thread, int threads) {
+  ThreadTeam& team = ThreadTeam::global();
+  std::byte* const shared = workspace_ + arena_bytes_;
+  std::byte* const scratch = shared + shared_bytes_ + scratch_bytes_ * static_cast<size_t>(thread);
+  Phase phase = Phase::other;
+  int64_t since = 0;
+  for (size_t i = 0; i < instructions_.size(); ++i) {
+    const Instruction& call = instructions_[i];
+    if (call.barrier_before && threads > 1) team.barrier();
+    if (thread == 0 && call.phase != phase) {
+      const int64_t now = monotonic_ns();
+      if (since) phase_seconds_[static_cast<size_t>(phase)] += static_cast<double>(now - since) * 1e-9;
+      phase = call.phase;
+      since = now;
+    }
+    // The barrier before a gate makes all threads see the same faults, so they stop together.
+    if (call.gate_before && fault_.row.load(std::memory_order_relaxed) != INT64_MAX) break;
+    const bool alone = call.serial || !call.kernel->parallel();
+    if (alone && thread != 0) continue;
+    KernelFrame frame{pointers_.data() + call.first_input,
+                      pointers_.data() + call.first_output,
+                      scratch,
+                      shared,
+                      alone ? 0 : thread,
+                      alone ? 1 : threads,
+                      0,
+                      &fault_};
+    const int64_t fault_before = fault_.row.load(std::memory_order_relaxed);
+    for (int stage = 0; stage < call.kernel->stages(); ++stage) {
+      if (stage && !alone && threads > 1) team.barrier();
+      frame.stage = stage;
+      call.kernel->run(frame);
+    }
+    if (fault_before == INT64_MAX && fault_.row.load(std::memory_order_relaxed) != INT64_MAX) {
+      int32_t none = -1;
+      faulty_instruction_.compare_exchange_strong(none, static_cast<int32_t>(i), std::memory_order_relaxed);
+    }
+  }
+  if (thread == 0 && since)
+    phase_seconds_[static_cast<size_t>(phase)] += static_cast<double>(monotonic_ns() - since) * 1e-9;
+}
+
+void Executable::raise_fault() {
+  const Instruction& call = instructions_[static_cast<size_t>(faulty_instruction_.load())];
+  const KernelFrame frame{
+      pointers_.data() + call.first_input, pointers_.data() + call.first_output, nullptr, nullptr, 0, 1, 0, &fault_};
+  call.kernel->raise(frame, fault_.row.load());
+  throw InternalError("a fault that is explained", __FILE__, __LINE__);
+}
+
+std::string Executable::to_string() const {
+  std::string text =
+      fmt::format("arena {} bytes, {} calls{}\n", arena_bytes_, instructions_.size(), parallel_ ? "" : ", one thread");
+  const auto place_name = [&](int32_t at) {
+    const Place& place = places_[static_cast<size_t>(at)];
+    switch (place.kind) {
+      case Place::input:
+        return fmt::format("in{}", place.index);
+      case Place::output:
+        return fmt::format("out{}", place.index);
+      case Place::arena:
+        return fmt::format("@{}", place.offset);
+      case Place::constant:
+        return fmt::format("const{}", place.offset);
+    }
+    return std::string();
+  };
+  for (const Instruction& call : instructions_) {
+    std::vector<std::string> in, out;
+    for (int32_t i = 0; i < call.input_count; ++i) in.push_back(place_name(call.first_input + i));
+    for (int32_t i = 0; i < call.output_count; ++i) out.push_back(place_name(call.first_output + i));
+    text += fmt::format("{}{:8} {} = {}[{}]({}){}\n", call.barrier_before ? "| " : "  ", name_of(call.phase),
+                        fmt::join(out, ", "),
+                        call.node < 0 ? "copy" : graph_.nodes[static_cast<size_t>(call.node)].op->name,
+                        call.implementation, fmt::join(in, ", "), call.serial ? " serial" : "");
+  }
+  return text;
+}
+
+}  // namespace isochron

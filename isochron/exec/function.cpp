@@ -1,0 +1,194 @@
+#include "isochron/exec/function.h"
+
+#include <unordered_map>
+
+#include "isochron/base/clock.h"
+#include "isochron/exec/evaluate.h"
+#include "isochron/exec/variables.h"
+#include "isochron/graph/walk.h"
+#include "isochron/ops/random_key.h"
+#include "isochron/tensor/engine.h"
+
+namespace isochron {
+namespace {
+
+// The trace going on on this thread: which variables it has assigned, and what they were before.
+struct Trace {
+  struct Assigned {
+    std::shared_ptr<TensorState> state;
+    Value before;
+  };
+  std::vector<Assigned> assigned;
+  Trace* outer;
+
+  Trace() : outer(std::exchange(current(), this)) { tracing_on_this_thread() = true; }
+  ~Trace() {
+    current() = outer;
+    tracing_on_this_thread() = outer != nullptr;
+    for (Assigned& entry : assigned) {
+      entry.state->set(entry.before);
+      entry.state->settled = {};
+    }
+  }
+  static Trace*& current() {
+    thread_local Trace* trace = nullptr;
+    return trace;
+  }
+};
+
+}  // namespace
+
+void note_assignment(const std::shared_ptr<TensorState>& variable) {
+  Trace* trace = Trace::current();
+  if (!trace) return;
+  for (const Trace::Assigned& entry : trace->assigned)
+    if (entry.state == variable) return;
+  trace->assigned.push_back({variable, variable->value});
+}
+
+std::unique_ptr<TracedPlan> TracedPlan::trace(std::span<const TensorSpec> arguments,
+                                              const std::function<TensorList(std::span<const Tensor>)>& body) {
+  std::lock_guard lock(graph_mutex());
+  // Pending values the body may capture are computed first: they are constants to it.
+  end_step();
+  const int64_t start = monotonic_ns();
+  std::unique_ptr<TracedPlan> traced(new TracedPlan);
+  traced->arguments_.assign(arguments.begin(), arguments.end());
+
+  std::vector<Tensor> placeholders;
+  std::unordered_map<const Node*, int32_t> argument_of;
+  for (const TensorSpec& spec : arguments) {
+    placeholders.emplace_back(make_leaf(spec, {}, LeafRole::argument));
+    argument_of[placeholders.back().value().node.get()] = static_cast<int32_t>(argument_of.size());
+  }
+  const Tensor key(make_leaf({DType::int64, {2}}, {}, LeafRole::argument));
+
+  Trace trace;
+  TracedRandomKeys keys(key);
+  const TensorList results = body(placeholders);
+  traced->random_keys_ = keys.taken();
+
+  std::vector<Value> roots;
+  for (const Tensor& result : results) {
+    roots.push_back(result.value());
+    traced->results_.push_back(result.spec());
+  }
+  for (const Trace::Assigned& entry : trace.assigned) roots.push_back(entry.state->value);
+  const Walk walk = walk_from(std::move(roots), true);
+  Graph graph = graph_from(walk);
+
+  std::unordered_map<uint64_t, int32_t> input_of_variable;
+  for (const Value& leaf : walk.leaves) {
+    Input input{Input::captured, 0, nullptr, false, leaf};
+    if (const auto found = argument_of.find(leaf.node.get()); found != argument_of.end()) {
+      input = {Input::argument, found->second, nullptr, false, {}};
+    } else if (leaf.node == key.value().node) {
+      input = {Input::random_key, 0, nullptr, false, {}};
+    } else if (leaf.node->role == LeafRole::variable) {
+      input = {Input::variable, 0, find_variable(leaf.node->variable), false, {}};
+      input_of_variable[leaf.node->variable] = static_cast<int32_t>(traced->inputs_.size());
+    } else if (!leaf.node->computed()) {
+      fail<StateError>("function", "the traced code uses an argument of another function that is being traced");
+    }
+    traced->inputs_.push_back(std::move(input));
+  }
+  for (size_t i = 0; i < trace.assigned.size(); ++i) {
+    const std::shared_ptr<TensorState>& state = trace.assigned[i].state;
+    auto found = input_of_variable.find(state->variable);
+    if (found == input_of_variable.end()) {
+      graph.add_input(state->value.spec(), LeafRole::variable);
+      found = input_of_variable.emplace(state->variable, static_cast<int32_t>(traced->inputs_.size())).first;
+      traced->inputs_.push_back({Input::variable, 0, state, false, {}});
+    }
+    traced->inputs_[static_cast<size_t>(found->second)].updated = true;
+    graph.updates.push_back({static_cast<int32_t>(results.size() + i), found->second});
+  }
+  traced->trace_seconds_ = seconds_between(start, monotonic_ns());
+  traced->plan_ = Executable::compile(std::move(graph));
+  traced->input_pointers_.resize(traced->inputs_.size());
+  traced->output_pointers_.resize(results.size() + trace.assigned.size());
+  return traced;
+}
+
+void TracedPlan::run(std::span<const void* const> arguments, std::span<void* const> results) {
+  std::lock_guard lock(graph_mutex());
+  if (random_keys_) {
+    random_key_[0] = static_cast<int64_t>(get_seed());
+    random_key_[1] = static_cast<int64_t>(take_random_streams(static_cast<uint64_t>(random_keys_)));
+  }
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    Input& input = inputs_[i];
+    switch (input.kind) {
+      case Input::argument:
+        input_pointers_[i] = const_cast<void*>(arguments[static_cast<size_t>(input.index)]);
+        break;
+      case Input::random_key:
+        input_pointers_[i] = random_key_;
+        break;
+      case Input::captured:
+        input_pointers_[i] = input.value.node->results[static_cast<size_t>(input.value.index)].data();
+        break;
+      case Input::variable:
+        input_pointers_[i] =
+            input.updated ? writable_bytes(*input.variable_state) : input.variable_state->value.node->results[0].data();
+        break;
+    }
+  }
+  for (size_t i = 0; i < results.size(); ++i) output_pointers_[i] = results[i];
+  plan_->run(input_pointers_, output_pointers_);
+  for (const Input& input : inputs_)
+    if (input.updated) bytes_overwritten(*input.variable_state);
+}
+
+TracedPlan& TracedFunction::plan_for(std::span<const Tensor> arguments) {
+  for (auto it = plans_.begin(); it != plans_.end(); ++it) {
+    const std::vector<TensorSpec>& specs = (*it)->arguments();
+    bool same = true;
+    for (size_t i = 0; i < specs.size() && same; ++i) same = specs[i] == arguments[i].spec();
+    if (!same) continue;
+    plans_.splice(plans_.begin(), plans_, it);
+    return *plans_.front();
+  }
+  std::vector<TensorSpec> specs;
+  std::string signature;
+  for (const Tensor& argument : arguments) {
+    specs.push_back(argument.spec());
+    signature += (signature.empty() ? "" : ", ") + to_string(argument.spec());
+  }
+  plans_.push_front(TracedPlan::trace(specs, body_));
+  if (plans_.size() > kKept) plans_.pop_back();
+  ++report_.traces;
+  report_.trace_seconds += plans_.front()->trace_seconds();
+  report_.compile_seconds += plans_.front()->executable().compile_seconds();
+  if (report_.signatures.size() < kKept) report_.signatures.push_back(std::move(signature));
+  return *plans_.front();
+}
+
+TensorList TracedFunction::call(std::span<const Tensor> arguments) {
+  // Inside another trace the code is simply part of that one.
+  if (tracing_on_this_thread()) return body_(arguments);
+  std::lock_guard lock(graph_mutex());
+  ++report_.calls;
+  // Everything pending is computed first: it may read variables this call updates in place.
+  for (const Tensor& argument : arguments) argument.eval();
+  if (nodes_since_evaluation()) end_step();
+  TracedPlan& plan = plan_for(arguments);
+  SmallVector<const void*, 4> argument_pointers;
+  for (const Tensor& argument : arguments) argument_pointers.push_back(argument.raw_data());
+  SmallVector<void*, 3> result_pointers;
+  SmallVector<Storage, 3> bytes;
+  for (const TensorSpec& spec : plan.results()) {
+    bytes.push_back(Storage::allocate(static_cast<size_t>(spec.bytes())));
+    result_pointers.push_back(bytes.back().data());
+  }
+  plan.run(std::span<const void* const>(argument_pointers.data(), argument_pointers.size()),
+           std::span<void* const>(result_pointers.data(), result_pointers.size()));
+  TensorList results;
+  for (size_t i = 0; i < bytes.size(); ++i)
+    results.push_back(Tensor::from_storage(std::move(bytes[i]), plan.results()[i]));
+  return results;
+}
+
+FunctionReport TracedFunction::report() const { return report_; }
+
+}  // namespace isochron

@@ -1,0 +1,169 @@
+// iso::function: user code traced once per signature of its arguments, then run as one plan.
+//
+//   auto step = iso::function([&](Tensor x, Tensor y) {
+//     GradientTape tape;
+//     Tensor loss = mean(square(model(x) - y));
+//     optimizer.apply_gradients(tape.gradient(loss, model.trainable_variables()), model.trainable_variables());
+//     return loss;
+//   });
+//   Tensor loss = step(x, y);
+//
+// The callable takes Tensors and returns void, a Tensor, a std::vector, std::pair or std::tuple of them. Its C++ side
+// effects happen while tracing only; variables it assigns are updated in place by every call, and random ops draw
+// new numbers in every call. Reading a value that depends on an argument while tracing is a StateError.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "isochron/exec/executable.h"
+#include "isochron/tensor/tensor.h"
+
+namespace isochron {
+
+using TensorList = SmallVector<Tensor, 3>;
+
+// How a plan's inputs and outputs are tied to tensors. Shared by functions and by fit.
+class TracedPlan {
+ public:
+  // Runs `body` once on placeholders of these specs and compiles what it did.
+  static std::unique_ptr<TracedPlan> trace(std::span<const TensorSpec> arguments,
+                                           const std::function<TensorList(std::span<const Tensor>)>& body);
+
+  // arguments[i]: bytes of argument i. results[i]: where result i goes (pointers of enough room).
+  void run(std::span<const void* const> arguments, std::span<void* const> results);
+
+  const std::vector<TensorSpec>& arguments() const { return arguments_; }
+  const std::vector<TensorSpec>& results() const { return results_; }
+  Executable& executable() { return *plan_; }
+  double trace_seconds() const { return trace_seconds_; }
+
+ private:
+  struct Input {
+    enum Kind : uint8_t { argument, variable, captured, random_key } kind;
+    int32_t index = 0;  // of the argument
+    std::shared_ptr<TensorState> variable_state;
+    bool updated = false;
+    Value value;  // captured: kept alive here
+  };
+  std::shared_ptr<Executable> plan_;
+  std::vector<TensorSpec> arguments_, results_;
+  std::vector<Input> inputs_;
+  int64_t random_keys_ = 0;
+  int64_t random_key_[2] = {0, 0};
+  double trace_seconds_ = 0;
+  std::vector<void*> input_pointers_, output_pointers_;
+};
+
+// What one function has compiled.
+struct FunctionReport {
+  int64_t calls = 0;
+  int64_t traces = 0;
+  double trace_seconds = 0, compile_seconds = 0;
+  std::vector<std::string> signatures;
+};
+
+class TracedFunction {
+ public:
+  explicit TracedFunction(std::function<TensorList(std::span<const Tensor>)> body) : body_(std::move(body)) {}
+  TensorList call(std::span<const Tensor> arguments);
+  FunctionReport report() const;
+
+ private:
+  static constexpr size_t kKept = 64;
+  TracedPlan& plan_for(std::span<const Tensor> arguments);
+  std::function<TensorList(std::span<const Tensor>)> body_;
+  std::list<std::unique_ptr<TracedPlan>> plans_;  // most recently used first
+  FunctionReport report_;
+};
+
+// Called for every assignment; notes it when a function is being traced on this thread.
+void note_assignment(const std::shared_ptr<TensorState>& variable);
+
+namespace detail {
+
+template <class T>
+TensorList to_list(T&& value) {
+  using V = std::remove_cvref_t<T>;
+  if constexpr (std::is_base_of_v<Tensor, V>) {
+    return {value};
+  } else if constexpr (requires { value.begin(); }) {
+    return TensorList(value.begin(), value.end());
+  } else {
+    return std::apply([](auto&&... items) { return TensorList{static_cast<Tensor>(items)...}; }, value);
+  }
+}
+
+template <class T, size_t... I>
+T from_list_indexed(const TensorList& list, std::index_sequence<I...>) {
+  return T{list[I]...};
+}
+
+template <class T>
+T from_list(const TensorList& list) {
+  if constexpr (std::is_base_of_v<Tensor, T>) {
+    return list[0];
+  } else if constexpr (requires(T t) { t.begin(); }) {
+    return T(list.begin(), list.end());
+  } else {
+    return from_list_indexed<T>(list, std::make_index_sequence<std::tuple_size_v<T>>());
+  }
+}
+
+template <class F, size_t... I>
+decltype(auto) call_indexed(F& f, std::span<const Tensor> arguments, std::index_sequence<I...>) {
+  return f(arguments[I]...);
+}
+
+template <class Signature>
+struct CallTraits;
+template <class C, class R, class... A>
+struct CallTraits<R (C::*)(A...) const> {
+  using Result = R;
+  static constexpr size_t arity = sizeof...(A);
+};
+template <class C, class R, class... A>
+struct CallTraits<R (C::*)(A...)> : CallTraits<R (C::*)(A...) const> {};
+
+}  // namespace detail
+
+template <class F>
+class Function {
+  using Traits = detail::CallTraits<decltype(&F::operator())>;
+  using Result = std::remove_cvref_t<typename Traits::Result>;
+
+ public:
+  explicit Function(F f)
+      : traced_(std::make_shared<TracedFunction>([f = std::move(f)](std::span<const Tensor> arguments) mutable {
+          constexpr auto kIndices = std::make_index_sequence<Traits::arity>();
+          if constexpr (std::is_void_v<Result>) {
+            detail::call_indexed(f, arguments, kIndices);
+            return TensorList{};
+          } else {
+            return detail::to_list(detail::call_indexed(f, arguments, kIndices));
+          }
+        })) {}
+
+  template <class... Args>
+  Result operator()(const Args&... args) const {
+    static_assert(sizeof...(Args) == Traits::arity, "as many arguments as the function takes");
+    const std::array<Tensor, sizeof...(Args)> arguments{args...};
+    TensorList results = traced_->call(arguments);
+    if constexpr (!std::is_void_v<Result>) return detail::from_list<Result>(results);
+  }
+  FunctionReport report() const { return traced_->report(); }
+
+ private:
+  std::shared_ptr<TracedFunction> traced_;
+};
+
+template <class F>
+Function<F> function(F f) {
+  return Function<F>(std::move(f));
+}
+
+}  // namespace isochron

@@ -1,0 +1,32 @@
+#include "isochron/exec/variables.h"
+
+#include <cstring>
+
+namespace isochron {
+
+void* writable_bytes(TensorState& variable) {
+  Node& leaf = *variable.value.node;
+  ISO_CHECK(leaf.role == LeafRole::variable && leaf.computed());
+  if (leaf.handles.load(std::memory_order_relaxed) > 1 || !leaf.results[0].unique()) {
+    Storage copy = Storage::allocate(leaf.results[0].bytes());
+    std::memcpy(copy.data(), leaf.results[0].data(), static_cast<size_t>(leaf.outputs[0].bytes()));
+    Value fresh = make_leaf(leaf.outputs[0], std::move(copy), LeafRole::variable);
+    fresh.node->variable = variable.variable;
+    fresh.node->differentiable = variable.trainable;
+    variable.set(std::move(fresh));
+  }
+  return variable.value.node->results[0].data();
+}
+
+void bytes_overwritten(TensorState& variable) {
+  Node& leaf = *variable.value.node;
+  if (leaf.references.load(std::memory_order_relaxed) == 1) return;
+  Value fresh = make_leaf(leaf.outputs[0], std::move(leaf.results[0]), LeafRole::variable);
+  leaf.results.clear();
+  leaf.role = LeafRole::stale;
+  fresh.node->variable = variable.variable;
+  fresh.node->differentiable = variable.trainable;
+  variable.set(std::move(fresh));
+}
+
+}  // namespace isochron

@@ -1,0 +1,123 @@
+#include "isochron/graph/gradient.h"
+
+#include <unordered_map>
+
+#include "isochron/graph/walk.h"
+#include "isochron/ops/create.h"
+#include "isochron/ops/elementwise.h"
+#include "isochron/tensor/engine.h"
+
+namespace isochron {
+namespace {
+
+// The differentiable nodes below the targets, inputs before uses.
+std::vector<NodePtr> differentiable_below(std::span<const Tensor> targets) {
+  std::vector<NodePtr> order;
+  std::unordered_map<const Node*, bool> seen;
+  std::vector<std::pair<NodePtr, size_t>> stack;
+  const auto open = [&](const NodePtr& node) {
+    if (node->differentiable && seen.emplace(node.get(), true).second) stack.emplace_back(node, 0);
+  };
+  for (const Tensor& target : targets) {
+    open(target.value().node);
+    while (!stack.empty()) {
+      auto& [node, next] = stack.back();
+      // A variable's value is where gradients end, however it came about.
+      if (node->variable || next == node->inputs.size()) {
+        order.push_back(node);
+        stack.pop_back();
+        continue;
+      }
+      const NodePtr below = node->inputs[next++].node;
+      open(below);
+    }
+  }
+  return order;
+}
+
+using Slots = SmallVector<Tensor, 1>;
+
+struct Adjoints {
+  std::unordered_map<const Node*, Slots> of_node;
+  std::vector<VariableGradient> of_variable;
+
+  void add(const Value& value, const Tensor& gradient) {
+    Slots& slots = of_node[value.node.get()];
+    if (slots.empty()) slots.resize(value.node->outputs.size());
+    Tensor& slot = slots[static_cast<size_t>(value.index)];
+    slot = slot.defined() ? slot + gradient : gradient;
+  }
+  Tensor* find(uint64_t variable) {
+    for (VariableGradient& entry : of_variable)
+      if (entry.variable == variable) return &entry.gradient;
+    return nullptr;
+  }
+};
+
+void check_target(const Tensor& target) {
+  if (target.value().node->released)
+    fail<StateError>("gradient",
+                     "the history of this value was released by an optimizer step or an earlier gradient; "
+                     "take gradients before the step, or use a persistent tape");
+  if (!is_floating(target.dtype()))
+    fail<DTypeError>("gradient", "only floating values have gradients, got {}", target.dtype());
+}
+
+Adjoints differentiate(std::span<const Tensor> targets, std::span<const Tensor> seeds) {
+  NodePhaseScope phase(Phase::backward);
+  Adjoints adjoints;
+  for (size_t i = 0; i < targets.size(); ++i) {
+    check_target(targets[i]);
+    adjoints.add(targets[i].value(), i < seeds.size() && seeds[i].defined() ? seeds[i] : ones_like(targets[i]));
+  }
+  const std::vector<NodePtr> order = differentiable_below(targets);
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    const NodePtr& node = *it;
+    const auto found = adjoints.of_node.find(node.get());
+    if (found == adjoints.of_node.end()) continue;
+    if (node->variable) {
+      Tensor* total = adjoints.find(node->variable);
+      if (total)
+        *total = *total + found->second[0];
+      else
+        adjoints.of_variable.push_back({node->variable, found->second[0]});
+      continue;
+    }
+    if (!node->op || node->inputs.empty()) continue;
+    if (!node->op->gradient)
+      fail<ValueError>(node->op->name, "has no gradient: {}; put stop_gradient around it or leave it out of the loss",
+                       node->op->no_gradient);
+    const std::vector<Tensor> outputs(found->second.begin(), found->second.end());
+    const Gradients input_gradients = node->op->gradient(GradientContext(node, outputs));
+    ISO_CHECK(input_gradients.size() == node->inputs.size());
+    for (size_t i = 0; i < input_gradients.size(); ++i)
+      if (input_gradients[i].defined() && node->inputs[i].node->differentiable)
+        adjoints.add(node->inputs[i], input_gradients[i]);
+  }
+  return adjoints;
+}
+
+}  // namespace
+
+std::vector<Tensor> gradients(std::span<const Tensor> targets, std::span<const Tensor> seeds,
+                              std::span<const Tensor> sources) {
+  Adjoints adjoints = differentiate(targets, seeds);
+  std::vector<Tensor> result;
+  for (const Tensor& source : sources) {
+    const Value& value = source.value();
+    if (source.state()->variable) {
+      const Tensor* found = adjoints.find(source.state()->variable);
+      result.push_back(found ? *found : Tensor());
+      continue;
+    }
+    const auto found = adjoints.of_node.find(value.node.get());
+    result.push_back(found == adjoints.of_node.end() ? Tensor() : found->second[static_cast<size_t>(value.index)]);
+  }
+  return result;
+}
+
+std::vector<VariableGradient> variable_gradients(const Tensor& target, const Tensor& seed) {
+  return differentiate({&target, 1}, {&seed, 1}).of_variable;
+}
+
+}  // namespace isochron

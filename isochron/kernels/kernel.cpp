@@ -1,0 +1,50 @@
+#include "isochron/kernels/kernel.h"
+
+#include <deque>
+#include <map>
+
+namespace isochron {
+namespace {
+
+struct Registry {
+  std::deque<KernelEntry> entries;
+  std::map<std::string_view, std::vector<const KernelEntry*>> by_op;
+  static Registry& global() {
+    static Registry registry;
+    return registry;
+  }
+};
+
+}  // namespace
+
+bool register_kernels(std::initializer_list<KernelEntry> entries) {
+  Registry& registry = Registry::global();
+  for (const KernelEntry& entry : entries) {
+    registry.entries.push_back(entry);
+    registry.by_op[entry.op].push_back(&registry.entries.back());
+  }
+  return true;
+}
+
+std::vector<const KernelEntry*> kernels_of(std::string_view op) {
+  const auto& by_op = Registry::global().by_op;
+  const auto found = by_op.find(op);
+  return found == by_op.end() ? std::vector<const KernelEntry*>{} : found->second;
+}
+
+ChosenKernel choose_kernel(const KernelRequest& request) {
+  ChosenKernel chosen{nullptr, "", {}};
+  for (const KernelEntry* entry : kernels_of(request.node.op->name)) {
+    std::string why_not;
+    if (KernelPtr kernel = entry->make(request, why_not)) {
+      chosen.kernel = std::move(kernel);
+      chosen.name = entry->name;
+      return chosen;
+    }
+    chosen.refusals += fmt::format("{}{}: {}", chosen.refusals.empty() ? "" : "; ", entry->name, why_not);
+  }
+  throw InternalError("a kernel for every op", __FILE__, __LINE__,
+                      fmt::format("{} ({})", request.node.op->name, chosen.refusals));
+}
+
+}  // namespace isochron

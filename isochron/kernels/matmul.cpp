@@ -1,0 +1,138 @@
+// Matrix products through kernels/gemm.
+#include "isochron/kernels/gemm/gemm.h"
+#include "isochron/kernels/kernel.h"
+
+namespace isochron {
+namespace {
+
+using kernels::GemmArgs;
+using kernels::GemmShape;
+
+struct Product {
+  GemmShape shape;
+  int64_t lda, ldb;
+  Shape batch, batch_a, batch_b;
+};
+
+Product product_of(const KernelRequest& request) {
+  const Shape &a = request.inputs[0].shape, &b = request.inputs[1].shape, &c = request.output().shape;
+  const bool ta = request.attributes().get<bool>("transpose_a"), tb = request.attributes().get<bool>("transpose_b");
+  Product p;
+  p.shape = {c[-2], c[-1], ta ? a[-2] : a[-1], ta, tb, request.inputs[0].dtype};
+  p.lda = a[-1];
+  p.ldb = b[-1];
+  const auto leading = [](const Shape& s) { return Shape(s.dims().first(static_cast<size_t>(s.rank() - 2))); };
+  p.batch = leading(c);
+  p.batch_a = leading(a);
+  p.batch_b = leading(b);
+  return p;
+}
+
+// Where matrix `i` of the batch starts in an operand that broadcasts, in matrices.
+int64_t matrix_of(int64_t i, const Shape& batch, const Shape& own) {
+  int64_t at = 0, stride = 1;
+  for (int axis = 1; axis <= batch.rank(); ++axis) {
+    const int64_t index = i % batch[-axis];
+    i /= batch[-axis];
+    if (axis > own.rank()) continue;
+    if (own[-axis] != 1) at += index * stride;
+    stride *= own[-axis];
+  }
+  return at;
+}
+
+class GemmKernel final : public Kernel {
+ public:
+  explicit GemmKernel(const Product& p) : p_(p), element_(size_of(p.shape.dtype)) {
+    // One run of products at fixed distances, where broadcasting allows; else matrix by matrix.
+    const int64_t count = p.batch.elements();
+    regular_a_ = p.batch_a.elements() == 1 || p.batch_a == p.batch;
+    regular_b_ = p.batch_b.elements() == 1 || p.batch_b == p.batch;
+    strides_ = {p.batch_a.elements() == 1 ? 0 : p.shape.m * p.shape.k,
+                p.batch_b.elements() == 1 ? 0 : p.shape.k * p.shape.n, p.shape.m * p.shape.n};
+    count_ = count;
+    // (batch, m, k) x (k, n): one taller product.
+    if (count > 1 && strides_.b == 0 && !p.shape.trans_a && p.batch_a == p.batch) {
+      p_.shape.m *= count;
+      count_ = 1;
+      regular_a_ = true;
+    }
+  }
+  size_t scratch_bytes(int threads) const override { return kernels::gemm_scratch_bytes(p_.shape, threads); }
+  void run(const KernelFrame& f) const override {
+    GemmArgs args{
+        .a = f.inputs[0], .b = f.inputs[1], .c = f.outputs[0], .lda = p_.lda, .ldb = p_.ldb, .ldc = p_.shape.n};
+    if (count_ == 1) return kernels::gemm(p_.shape, args, f.scratch, f.thread, f.threads);
+    if (regular_a_ && regular_b_)
+      return kernels::batched_gemm(p_.shape, args, count_, strides_, f.scratch, f.thread, f.threads);
+    for (int64_t i = count_ * f.thread / f.threads; i < count_ * (f.thread + 1) / f.threads; ++i) {
+      args.a = at(f.inputs[0], matrix_of(i, p_.batch, p_.batch_a) * p_.shape.m * p_.shape.k);
+      args.b = at(f.inputs[1], matrix_of(i, p_.batch, p_.batch_b) * p_.shape.k * p_.shape.n);
+      args.c = static_cast<std::byte*>(f.outputs[0]) + static_cast<size_t>(i * strides_.c) * element_;
+      kernels::gemm(p_.shape, args, f.scratch, 0, 1);
+    }
+  }
+
+ private:
+  const void* at(const void* base, int64_t elements) const {
+    return static_cast<const std::byte*>(base) + static_cast<size_t>(elements) * element_;
+  }
+  Product p_;
+  size_t element_;
+  int64_t count_ = 1;
+  kernels::BatchStrides strides_;
+  bool regular_a_ = false, regular_b_ = false;
+};
+
+KernelPtr make_gemm(const KernelRequest& request, std::string& why_not) {
+  const DType dtype = request.inputs[0].dtype;
+  if (dtype != DType::float32 && dtype != DType::float64) {
+    why_not = "needs float32 or float64";
+    return nullptr;
+  }
+  return std::make_unique<GemmKernel>(product_of(request));
+}
+
+// Integers and 16-bit floats: sums in a wide type, rounded once.
+template <class T, class Wide>
+void reference_product(const Product& p, const KernelFrame& f) {
+  const int64_t rows = p.batch.elements() * p.shape.m;
+  for (int64_t r = rows * f.thread / f.threads; r < rows * (f.thread + 1) / f.threads; ++r) {
+    const int64_t batch = r / p.shape.m, i = r % p.shape.m;
+    const T* a = f.in<T>(0) + matrix_of(batch, p.batch, p.batch_a) * p.shape.m * p.shape.k;
+    const T* b = f.in<T>(1) + matrix_of(batch, p.batch, p.batch_b) * p.shape.k * p.shape.n;
+    for (int64_t j = 0; j < p.shape.n; ++j) {
+      Wide sum = 0;
+      for (int64_t k = 0; k < p.shape.k; ++k)
+        sum += static_cast<Wide>(p.shape.trans_a ? a[k * p.lda + i] : a[i * p.lda + k]) *
+               static_cast<Wide>(p.shape.trans_b ? b[j * p.ldb + k] : b[k * p.ldb + j]);
+      f.out<T>()[r * p.shape.n + j] = T(sum);
+    }
+  }
+}
+
+KernelPtr make_reference(const KernelRequest& request, std::string&) {
+  const Product p = product_of(request);
+  switch (p.shape.dtype) {
+    case DType::int32:
+      return make_kernel([p](const KernelFrame& f) { reference_product<int32_t, int32_t>(p, f); });
+    case DType::int64:
+      return make_kernel([p](const KernelFrame& f) { reference_product<int64_t, int64_t>(p, f); });
+    case DType::uint8:
+      return make_kernel([p](const KernelFrame& f) { reference_product<uint8_t, uint32_t>(p, f); });
+    case DType::bfloat16:
+      return make_kernel([p](const KernelFrame& f) { reference_product<bfloat16, float>(p, f); });
+    case DType::float16:
+      return make_kernel([p](const KernelFrame& f) { reference_product<float16, float>(p, f); });
+    case DType::float64:
+      return make_kernel([p](const KernelFrame& f) { reference_product<double, double>(p, f); });
+    default:
+      return make_kernel([p](const KernelFrame& f) { reference_product<float, double>(p, f); });
+  }
+}
+
+[[maybe_unused]] const bool kRegistered =
+    register_kernels({{"matmul", "gemm", make_gemm}, {"matmul", "reference", make_reference}});
+
+}  // namespace
+}  // namespace isochron

@@ -1,0 +1,75 @@
+#include "isochron/passes/passes.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+
+#include "isochron/base/clock.h"
+#include "isochron/base/names.h"
+#include "isochron/passes/rewrites.h"
+
+namespace isochron {
+namespace {
+
+struct State {
+  std::vector<bool> enabled;
+  std::vector<PassReport> reports;
+
+  static State& global() {
+    static State state;
+    return state;
+  }
+  State() : enabled(all_passes().size(), true) {
+    for (const Pass& pass : all_passes()) reports.push_back({pass.name});
+    const char* listed = std::getenv("ISOCHRON_DISABLE_PASSES");
+    std::string_view names = listed ? listed : "";
+    while (!names.empty()) {
+      const size_t comma = std::min(names.find(','), names.size());
+      const std::string_view name = names.substr(0, comma);
+      if (!name.empty()) enabled[index_of(name)] = false;
+      names.remove_prefix(std::min(comma + 1, names.size()));
+    }
+  }
+  static size_t index_of(std::string_view name) {
+    const std::vector<Pass>& passes = all_passes();
+    std::vector<std::string_view> known;
+    for (size_t i = 0; i < passes.size(); ++i) {
+      if (passes[i].name == name) return i;
+      known.push_back(passes[i].name);
+    }
+    fail<ValueError>("passes", "unknown pass \"{}\"{}", name, did_you_mean(name, known));
+  }
+};
+
+}  // namespace
+
+const std::vector<Pass>& all_passes() {
+  static const std::vector<Pass> passes = {
+      {"dead_code", "drops nodes no output needs", remove_dead_code},
+  };
+  return passes;
+}
+
+void set_pass_enabled(std::string_view name, bool enabled) { State::global().enabled[State::index_of(name)] = enabled; }
+bool pass_enabled(std::string_view name) { return State::global().enabled[State::index_of(name)]; }
+
+void run_passes(Graph& graph) {
+  State& state = State::global();
+  const std::vector<Pass>& passes = all_passes();
+  for (size_t i = 0; i < passes.size(); ++i) {
+    if (!state.enabled[i]) continue;
+    const int64_t start = monotonic_ns();
+    const auto before = static_cast<int64_t>(graph.nodes.size());
+    passes[i].run(graph);
+    state.reports[i].seconds += seconds_between(start, monotonic_ns());
+    state.reports[i].nodes_removed += before - static_cast<int64_t>(graph.nodes.size());
+    ++state.reports[i].runs;
+#ifndef NDEBUG
+    verify(graph);
+#endif
+  }
+}
+
+std::vector<PassReport> pass_reports() { return State::global().reports; }
+
+}  // namespace isochron

@@ -1,0 +1,84 @@
+#include "isochron/tensor/shape.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace isochron {
+
+Shape::Shape(std::span<const int64_t> dims) {
+  if (dims.size() > kMaxRank)
+    fail<ShapeError>("shape", "rank must be at most {}, got {} axes ({})", kMaxRank, dims.size(),
+                     fmt::join(dims, ", "));
+  rank_ = static_cast<int>(dims.size());
+  bool overflow = false;
+  for (int i = 0; i < rank_; ++i) {
+    if (dims[i] < 0) fail<ShapeError>("shape", "extents must not be negative, got ({})", fmt::join(dims, ", "));
+    dims_[i] = dims[i];
+    overflow |= __builtin_mul_overflow(elements_, dims[i], &elements_);
+  }
+  // Sixteen bytes an element at most may ever be asked for, so sizes in bytes can't overflow either.
+  if (std::find(dims.begin(), dims.end(), 0) != dims.end()) {
+    elements_ = 0;
+  } else if (overflow || elements_ > INT64_MAX / 16) {
+    fail<ShapeError>("shape", "({}) has more elements than can be addressed", fmt::join(dims, ", "));
+  }
+}
+
+int64_t Shape::elements(int first, int last) const {
+  int64_t product = 1;
+  for (int i = first; i < last; ++i) product *= dims_[i];
+  return product;
+}
+
+Shape Shape::with(int i, int64_t extent) const {
+  std::vector<int64_t> dims = to_vector();
+  dims[i < 0 ? i + rank_ : i] = extent;
+  return Shape(dims);
+}
+
+Shape Shape::insert(int i, int64_t extent) const {
+  std::vector<int64_t> dims = to_vector();
+  dims.insert(dims.begin() + i, extent);
+  return Shape(dims);
+}
+
+Shape Shape::erase(int i) const {
+  std::vector<int64_t> dims = to_vector();
+  dims.erase(dims.begin() + (i < 0 ? i + rank_ : i));
+  return Shape(dims);
+}
+
+std::string to_string(const Shape& shape) {
+  if (shape.rank() == 1) return fmt::format("({},)", shape[0]);
+  return fmt::format("({})", fmt::join(shape.begin(), shape.end(), ", "));
+}
+
+bool broadcasts_to(const Shape& from, const Shape& to) {
+  if (from.rank() > to.rank()) return false;
+  for (int i = 1; i <= from.rank(); ++i)
+    if (from[-i] != to[-i] && from[-i] != 1) return false;
+  return true;
+}
+
+Shape broadcast(std::string_view op, const Shape& a, const Shape& b) {
+  if (a == b) return a;
+  const int rank = std::max(a.rank(), b.rank());
+  std::array<int64_t, kMaxRank> dims{};
+  for (int i = 1; i <= rank; ++i) {
+    const int64_t x = i <= a.rank() ? a[-i] : 1;
+    const int64_t y = i <= b.rank() ? b[-i] : 1;
+    if (x != y && x != 1 && y != 1)
+      fail<ShapeError>(op, "shapes must broadcast together (equal extents, or 1), got {} and {}: axis {} has {} and {}",
+                       a, b, -i, x, y);
+    dims[rank - i] = x == 1 ? y : x;
+  }
+  return Shape(std::span<const int64_t>(dims.data(), rank));
+}
+
+int normalize_axis(std::string_view op, int64_t axis, int rank) {
+  if (axis < -rank || axis >= rank) fail<IndexError>(op, "axis must be in [{}, {}), got {}", -rank, rank, axis);
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+}  // namespace isochron

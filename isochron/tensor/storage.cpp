@@ -1,0 +1,123 @@
+#include "isochron/tensor/storage.h"
+
+#include <bit>
+#include <cstdlib>
+#include <mutex>
+#include <unordered_map>
+
+#include "isochron/base/error.h"
+
+namespace isochron {
+
+// Free blocks by capacity. Capacities are rounded to a quarter of their power of two, so a block fits
+// its users with at most 25 % waste and a steady step always finds the sizes it gave back.
+class StoragePool {
+ public:
+  // Never destroyed: tensors in static storage may outlive any order of destruction we could choose.
+  static StoragePool& global() {
+    static StoragePool* pool = new StoragePool;
+    return *pool;
+  }
+
+  Storage::Block* take(size_t bytes) {
+    const size_t capacity = rounded(bytes);
+    {
+      std::lock_guard lock(mutex_);
+      counts_.live_bytes += static_cast<int64_t>(capacity);
+      Storage::Block*& head = free_[capacity];
+      if (head) {
+        Storage::Block* block = std::exchange(head, head->next_free);
+        counts_.pooled_bytes -= static_cast<int64_t>(capacity);
+        block->bytes = bytes;
+        block->users.store(1, std::memory_order_relaxed);
+        return block;
+      }
+      ++counts_.system_allocations;
+    }
+    void* memory = std::aligned_alloc(kAlignment, capacity);
+    if (!memory) {
+      forget(capacity);
+      fail<MemoryError>("allocate", "no memory for a tensor of {} bytes", bytes);
+    }
+    auto* block = new Storage::Block;
+    block->data = static_cast<std::byte*>(memory);
+    block->bytes = bytes;
+    block->capacity = capacity;
+    return block;
+  }
+
+  void give_back(Storage::Block* block) {
+    if (block->capacity == 0) {
+      if (block->free_memory) block->free_memory();
+      delete block;
+      return;
+    }
+    std::lock_guard lock(mutex_);
+    const auto capacity = static_cast<int64_t>(block->capacity);
+    counts_.live_bytes -= capacity;
+    if (counts_.pooled_bytes + capacity > kKeptBytes) {
+      std::free(block->data);
+      delete block;
+      return;
+    }
+    counts_.pooled_bytes += capacity;
+    block->next_free = std::exchange(free_[block->capacity], block);
+  }
+
+  void clear() {
+    std::lock_guard lock(mutex_);
+    for (auto& [capacity, head] : free_)
+      while (head) {
+        Storage::Block* next = head->next_free;
+        std::free(head->data);
+        delete head;
+        head = next;
+      }
+    counts_.pooled_bytes = 0;
+  }
+
+  AllocationCounts counts() {
+    std::lock_guard lock(mutex_);
+    return counts_;
+  }
+
+ private:
+  static constexpr size_t kAlignment = 64;
+  static constexpr int64_t kKeptBytes = int64_t{64} << 20;
+
+  static size_t rounded(size_t bytes) {
+    const size_t least = std::max(bytes, kAlignment);
+    const size_t quarter = std::max(std::bit_floor(least) / 4, kAlignment);
+    return (least + quarter - 1) / quarter * quarter;
+  }
+  void forget(size_t capacity) {
+    std::lock_guard lock(mutex_);
+    counts_.live_bytes -= static_cast<int64_t>(capacity);
+  }
+
+  std::mutex mutex_;
+  std::unordered_map<size_t, Storage::Block*> free_;
+  AllocationCounts counts_;
+};
+
+Storage Storage::allocate(size_t bytes) {
+  Storage storage;
+  storage.block_ = StoragePool::global().take(bytes);
+  return storage;
+}
+
+Storage Storage::wrap(void* data, size_t bytes, std::function<void()> free_memory) {
+  Storage storage;
+  storage.block_ = new Block;
+  storage.block_->data = static_cast<std::byte*>(data);
+  storage.block_->bytes = bytes;
+  storage.block_->free_memory = std::move(free_memory);
+  return storage;
+}
+
+void Storage::give_back(Block* block) { StoragePool::global().give_back(block); }
+
+AllocationCounts allocation_counts() { return StoragePool::global().counts(); }
+void release_pooled_memory() { StoragePool::global().clear(); }
+
+}  // namespace isochron

@@ -1,0 +1,126 @@
+#include "isochron/exec/evaluate.h"
+
+#include <gtest/gtest.h>
+
+#include "isochron/exec/function.h"
+#include "isochron/graph/tape.h"
+#include "isochron/ops/create.h"
+#include "isochron/ops/elementwise.h"
+#include "isochron/ops/matmul.h"
+#include "isochron/ops/reduce.h"
+#include "isochron/ops/shape_ops.h"
+
+namespace isochron {
+namespace {
+
+TEST(Evaluate, NothingRunsUntilAValueIsNeeded) {
+  const Tensor x = tensor({1.f, 2.f, 3.f});
+  const Tensor y = x * 2 + 1;
+  EXPECT_TRUE(y.pending());
+  EXPECT_EQ(y.to_vector<float>(), (std::vector<float>{3, 5, 7}));
+  EXPECT_FALSE(y.pending());
+}
+
+TEST(Evaluate, MatmulBroadcastAndReduce) {
+  const Tensor a = tensor({{1.f, 2.f}, {3.f, 4.f}});
+  EXPECT_EQ(matmul(a, a).to_vector<float>(), (std::vector<float>{7, 10, 15, 22}));
+  EXPECT_EQ(matmul(a, a, {.transpose_b = true}).to_vector<float>(), (std::vector<float>{5, 11, 11, 25}));
+  EXPECT_EQ(sum(a, {0}).to_vector<float>(), (std::vector<float>{4, 6}));
+  EXPECT_FLOAT_EQ(mean(a).item<float>(), 2.5f);
+  EXPECT_EQ(transpose(a).to_vector<float>(), (std::vector<float>{1, 3, 2, 4}));
+  EXPECT_EQ((a + tensor({10.f, 20.f})).to_vector<float>(), (std::vector<float>{11, 22, 13, 24}));
+}
+
+TEST(Evaluate, ANumberThatChangesEveryStepIsLiftedOnce) {
+  clear_cache();
+  const Tensor x = tensor({1.f, 2.f});
+  const CacheReport before = cache_report();
+  for (int i = 1; i <= 10; ++i) {
+    const Tensor y = x * (0.25 * i);
+    EXPECT_FLOAT_EQ(y.item<float>({1}), 0.5f * static_cast<float>(i));
+  }
+  const CacheReport after = cache_report();
+  EXPECT_EQ(after.misses - before.misses, 2);  // the first value, then the plan that takes any
+}
+
+TEST(Evaluate, VariablesAreUpdatedInPlaceAndSnapshotsKeepTheirValue) {
+  Variable v(tensor({1.f, 2.f}));
+  const Tensor before = v.read();
+  v.assign(v + 1);
+  end_step();
+  EXPECT_EQ(v.to_vector<float>(), (std::vector<float>{2, 3}));
+  EXPECT_EQ(before.to_vector<float>(), (std::vector<float>{1, 2}));
+  const void* bytes = v.raw_data();
+  v.assign(v + 1);
+  end_step();
+  EXPECT_EQ(v.raw_data(), bytes);
+  EXPECT_EQ(v.to_vector<float>(), (std::vector<float>{3, 4}));
+}
+
+TEST(Evaluate, BackwardAccumulatesLikePyTorch) {
+  Tensor w = tensor({2.f, 3.f});
+  w.set_requires_grad();
+  const Tensor loss = sum(square(w));
+  loss.backward();
+  EXPECT_EQ(w.grad().to_vector<float>(), (std::vector<float>{4, 6}));
+  sum(w * 10).backward();
+  EXPECT_EQ(w.grad().to_vector<float>(), (std::vector<float>{14, 16}));
+  w.zero_grad();
+  EXPECT_FALSE(w.grad().defined());
+}
+
+TEST(Evaluate, SecondOrderGradient) {
+  Variable x(tensor({2.0}, DType::float64));
+  GradientTape outer({.persistent = true});
+  const Tensor y = x * x * x;
+  const Tensor dy = outer.gradient(y, x);
+  const Tensor d2y = outer.gradient(dy, x);
+  EXPECT_DOUBLE_EQ(dy.item(), 12.0);
+  EXPECT_DOUBLE_EQ(d2y.item(), 12.0);
+}
+
+TEST(Function, TracesOncePerSignatureAndUpdatesVariables) {
+  Variable total(tensor({0.f}));
+  int traces = 0;
+  auto add_to_total = function([&](Tensor x) {
+    ++traces;
+    total.assign(total + sum(x));
+    return x * 2;
+  });
+  EXPECT_EQ(add_to_total(tensor({1.f, 2.f})).to_vector<float>(), (std::vector<float>{2, 4}));
+  EXPECT_EQ(add_to_total(tensor({3.f, 4.f})).to_vector<float>(), (std::vector<float>{6, 8}));
+  EXPECT_FLOAT_EQ(total.item<float>(), 10.f);
+  EXPECT_EQ(traces, 1);
+  add_to_total(tensor({5.f}));
+  EXPECT_EQ(traces, 2);
+  EXPECT_FLOAT_EQ(total.item<float>(), 15.f);
+}
+
+TEST(Function, ReadingAnArgumentWhileTracingIsAnError) {
+  auto f = function([](Tensor x) {
+    x.item<float>();
+    return x;
+  });
+  EXPECT_THROW(f(tensor({1.f})), StateError);
+}
+
+TEST(Evaluate, AGraphThatGrowsIsCutAndNamed) {
+  clear_cache();
+  set_pending_limit(1000);
+  Tensor total = scalar(0);
+  for (int step = 0; step < 100'000; ++step) total = total + 1;
+  EXPECT_FLOAT_EQ(total.item<float>(), 100'000.f);
+  set_pending_limit(100'000);
+  const CacheReport report = cache_report();
+  ASSERT_FALSE(report.grown_graphs.empty());
+  EXPECT_NE(report.grown_graphs[0].find("evaluate_test.cpp"), std::string::npos);
+  EXPECT_NE(report.grown_graphs[0].find("add"), std::string::npos);
+}
+
+TEST(Tensor, PrintsLikeNumPy) {
+  EXPECT_EQ(to_string(tensor({1.f, 2.5f, -3.f})), "[ 1.   2.5 -3. ]");
+  EXPECT_EQ(to_string(tensor({{1, 2}, {3, 40}})), "[[ 1  2]\n [ 3 40]]");
+}
+
+}  // namespace
+}  // namespace isochron
