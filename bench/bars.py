@@ -1,0 +1,78 @@
+"""The bars we hold ourselves to, judged on medians over the repeats.
+
+`results` everywhere is {(workload, threads): {contestant: [Run, ...]}}.
+"""
+
+import statistics
+from dataclasses import dataclass
+
+from contestants import OURS, PEERS
+
+START_MS = {"mlp32": 20, "cnn": 40, "transformer": 40}
+START_AGAINST_LIBTORCH = {"mlp32": 1 / 15}
+STEP_AGAINST_BEST = {"mlp32": 0.35, "mlp1": 0.15, "cnn": 0.70, "transformer": 0.70}
+RESIDENT_MB = {"mlp32": 40, "mlp1": 40, "linreg": 40, "cnn": 120, "transformer": 90}
+FIRST_EPOCH_RATIO, FIRST_EPOCH_EXTRA_MS = 1.10, 2.0
+
+
+@dataclass(frozen=True)
+class Verdict:
+    workload: str
+    threads: int
+    measure: str
+    ours: str
+    against: str
+    value: str
+    bar: str
+    passed: bool
+
+
+def median_of(runs, field):
+    return statistics.median(getattr(run, field) for run in runs)
+
+
+def best_peer(contestants, field):
+    """Name and median of the peer with the smallest value, or None when no peer ran."""
+    peers = {name: median_of(runs, field) for name, runs in contestants.items() if name in PEERS and runs}
+    return min(peers.items(), key=lambda item: item[1]) if peers else None
+
+
+def judge(results):
+    """Every bar that the results allow to be judged, in the order of the workloads."""
+    return [verdict for key, contestants in results.items() if contestants.get(OURS) for verdict in judge_one(*key, contestants)]
+
+
+def judge_one(workload, threads, contestants):
+    runs = contestants[OURS]
+    start, step, rss = (median_of(runs, field) for field in ("start_ms", "step_us", "rss_mb"))
+    first, later = median_of(runs, "first_ms"), median_of(runs, "later_ms")
+
+    def verdict(measure, ours, against, value, bar, passed):
+        return Verdict(workload, threads, measure, ours, against, value, bar, passed)
+
+    if workload in START_MS:
+        limit = START_MS[workload]
+        yield verdict("start to first step", f"{start:.1f} ms", "", f"{start:.1f} ms", f"<= {limit} ms", start <= limit)
+    if workload in START_AGAINST_LIBTORCH and contestants.get("libtorch"):
+        theirs, limit = median_of(contestants["libtorch"], "start_ms"), START_AGAINST_LIBTORCH[workload]
+        against = f"libtorch {theirs:.0f} ms"
+        faster = f"{theirs / start:.1f}x faster"
+        yield verdict("start to first step", f"{start:.1f} ms", against, faster, f">= {1 / limit:.0f}x", start <= limit * theirs)
+    ratio = first / later
+    even = ratio <= FIRST_EPOCH_RATIO or first - later <= FIRST_EPOCH_EXTRA_MS
+    yield verdict(
+        "first epoch",
+        f"{first:.2f} ms",
+        f"later {later:.2f} ms",
+        f"{ratio:.2f}x",
+        f"<= {FIRST_EPOCH_RATIO:.2f}x or {FIRST_EPOCH_EXTRA_MS:.0f} ms more",
+        even,
+    )
+    best = best_peer(contestants, "step_us")
+    if workload in STEP_AGAINST_BEST and best:
+        limit, (name, theirs) = STEP_AGAINST_BEST[workload], best
+        against = f"{name} {theirs:.0f} us"
+        yield verdict("step", f"{step:.1f} us", against, f"{step / theirs:.3f}x", f"<= {limit:.2f}x", step <= limit * theirs)
+    if workload in RESIDENT_MB:
+        limit = RESIDENT_MB[workload]
+        yield verdict("resident memory", f"{rss:.1f} MB", "", f"{rss:.1f} MB", f"<= {limit} MB", rss <= limit)

@@ -1,0 +1,72 @@
+"""Tests of the judging: python3 -m unittest discover -s bench. No peer is needed."""
+
+import unittest
+
+from bars import judge
+from contestants import to_run
+from growth import slope_over_run
+from report import BAR_HEADER, aligned, bar_rows
+
+
+def run(step_us, start_ms=10.0, epochs_ms=(4.2, 4.0, 4.0), rss_mb=20.0):
+    result = {
+        "first_step_monotonic_ns": int(1e9 + start_ms * 1e6),
+        "epochs_ms": list(epochs_ms),
+        "step_us": step_us,
+        "compile_ms": 1.0,
+        "rss_mb": rss_mb,
+    }
+    return to_run(result, start_ns=int(1e9))
+
+
+def outcomes(results):
+    return {(verdict.measure, verdict.against): verdict.passed for verdict in judge(results)}
+
+
+class Bars(unittest.TestCase):
+    def test_step_is_judged_against_the_best_peer(self):
+        contestants = {"isochron": [run(180)], "jax": [run(550)], "libtorch": [run(500, start_ms=400)]}
+        verdicts = outcomes({("mlp32", 1): contestants})
+        self.assertFalse(verdicts["step", "libtorch 500 us"])
+        contestants["isochron"] = [run(174)]
+        self.assertTrue(outcomes({("mlp32", 1): contestants})["step", "libtorch 500 us"])
+
+    def test_start_has_an_absolute_and_a_relative_bar(self):
+        contestants = {"isochron": [run(100, start_ms=19)], "libtorch": [run(500, start_ms=270)]}
+        verdicts = outcomes({("mlp32", 2): contestants})
+        self.assertTrue(verdicts["start to first step", ""])
+        self.assertFalse(verdicts["start to first step", "libtorch 270 ms"])
+
+    def test_first_epoch_may_cost_two_milliseconds_more(self):
+        cases = {(4.3, 4.0, 4.0): True, (5.9, 4.0, 4.0): True, (6.1, 4.0, 4.0): False, (108, 100, 100): True}
+        for epochs, passed in cases.items():
+            later = f"later {epochs[1]:.2f} ms"
+            verdicts = outcomes({("linreg", 1): {"isochron": [run(100, epochs_ms=epochs)]}})
+            self.assertEqual(verdicts["first epoch", later], passed, epochs)
+
+    def test_the_median_of_repeats_counts(self):
+        runs = [run(100), run(5000), run(110)]
+        verdicts = outcomes({("mlp32", 1): {"isochron": runs, "jax": [run(500)]}})
+        self.assertTrue(verdicts["step", "jax 500 us"])
+
+    def test_nothing_is_judged_without_ours(self):
+        self.assertEqual(judge({("mlp32", 1): {"isochron": [], "jax": [run(500)]}}), [])
+
+    def test_a_missed_bar_shows_in_the_table(self):
+        table = aligned(BAR_HEADER, bar_rows(judge({("mlp32", 1): {"isochron": [run(100, rss_mb=41)]}})))
+        self.assertRegex(table, r"resident memory .* 41\.0 MB .* FAIL")
+
+
+class Growth(unittest.TestCase):
+    def test_slope_is_the_change_over_the_run(self):
+        self.assertAlmostEqual(slope_over_run([5.0] * 1000), 0)
+        rising = [5.0 * (1 + 0.02 * epoch / 1000) for epoch in range(1000)]
+        self.assertAlmostEqual(slope_over_run(rising), 0.02, places=3)
+
+    def test_interference_does_not_bend_it(self):
+        disturbed = [5.0 + (3.0 if epoch > 600 and epoch % 3 else 0.0) for epoch in range(1000)]
+        self.assertAlmostEqual(slope_over_run(disturbed), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
