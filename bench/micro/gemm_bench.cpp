@@ -29,10 +29,13 @@ struct Row {
   int64_t batch = 1;
   bool tiles = false;
   DType dtype = DType::float32;
+  kernels::GemmActivation activation = kernels::GemmActivation::none;  // with a bias
 };
 
 const Row kRows[] = {
     {"forward", 32, 128, 784, "NN"},
+    {"+bias relu", 32, 128, 784, "NN", 1, false, DType::float32, kernels::GemmActivation::relu},
+    {"+bias gelu", 1024, 512, 128, "NN", 1, false, DType::float32, kernels::GemmActivation::gelu_tanh},
     {"dW", 784, 128, 32, "TN"},
     {"dW tiles", 784, 128, 32, "TN", 1, true},
     {"dX", 32, 784, 128, "NT"},
@@ -151,6 +154,8 @@ Measured measure(const Row& row, int threads) {
   args.lda = shape.trans_a ? row.m : row.k;
   args.ldb = shape.trans_b ? row.k : row.n;
   args.ldc = row.n;
+  args.activation = row.activation;
+  if (row.activation != kernels::GemmActivation::none) args.bias = b.data;
   const double flops = 2.0 * static_cast<double>(row.m * row.n * row.k * row.batch);
   return measure(threads, std::max(flops / 5e10 / threads, 1e-6), [&](int thread, int of) {
     void* mine = static_cast<char*>(scratch.data) + scratch_bytes * static_cast<size_t>(thread);

@@ -6,7 +6,6 @@
 #define ISOCHRON_KERNELS_GEMM_DRIVER_INL_H
 #endif
 
-#include "isochron/kernels/gemm/epilogue-inl.h"
 #include "isochron/kernels/gemm/outer-inl.h"
 #include "isochron/kernels/gemm/plan-inl.h"
 
@@ -87,10 +86,10 @@ void run_tiles(const Product<T>& p, T* scratch) {
             column.use_packed(panel, vectors);
           }
           block_a.run(column, vectors);
-          if (last_k && needs_epilogue(p)) finish(p, m0, m, col, cols, false);
           panel += vectors * lanes * k;
           j += cols;
         }
+        if (last_k && needs_epilogue(p)) finish(p, m0, m, n0, n, false);
       }
     }
     k0 += k;

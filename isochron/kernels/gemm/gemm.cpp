@@ -31,6 +31,35 @@ Block block_of(const GemmShape& shape, int thread, int threads) {
   return {share_of(shape.m, 1, thread / across, best_down), share_of(shape.n, line, thread % across, across)};
 }
 
+// The loop a separate elementwise op would run, so that fusing the activation changes no bit of the result.
+TileFunction activation_function(GemmActivation activation, DType dtype) {
+  switch (activation) {
+    case GemmActivation::none:
+      return nullptr;
+    case GemmActivation::relu:
+      return tile_function(TileOp::relu, dtype);
+    case GemmActivation::sigmoid:
+      return tile_function(TileOp::sigmoid, dtype);
+    case GemmActivation::tanh:
+      return tile_function(TileOp::tanh, dtype);
+    case GemmActivation::leaky_relu:
+      return tile_function(TileOp::leaky_relu, dtype);
+    case GemmActivation::elu:
+      return tile_function(TileOp::elu, dtype);
+    case GemmActivation::selu:
+      return tile_function(TileOp::selu, dtype);
+    case GemmActivation::gelu_erf:
+      return tile_function(TileOp::gelu_erf, dtype);
+    case GemmActivation::gelu_tanh:
+      return tile_function(TileOp::gelu_tanh, dtype);
+    case GemmActivation::silu:
+      return tile_function(TileOp::silu, dtype);
+    case GemmActivation::softplus:
+      return tile_function(TileOp::softplus, dtype);
+  }
+  throw InternalError("a known activation", __FILE__, __LINE__);
+}
+
 template <class T>
 Product<T> product_of(const GemmShape& shape, const GemmArgs& args, const Block& block) {
   const int64_t row = block.rows.begin, col = block.cols.begin;
@@ -53,8 +82,8 @@ Product<T> product_of(const GemmShape& shape, const GemmArgs& args, const Block&
           .ldc = args.ldc,
           .bias = bias ? bias + col : nullptr,
           .pre_activation = pre ? pre + c_offset : nullptr,
-          .activation = args.activation,
-          .alpha = static_cast<T>(args.activation_alpha),
+          .activation = activation_function(args.activation, shape.dtype),
+          .immediates = {args.activation_alpha, 0},
           .accumulate = args.accumulate};
 }
 
@@ -75,8 +104,13 @@ void run_block(const GemmShape& shape, const GemmArgs& args, const Block& block,
 }
 
 size_t block_scratch(const GemmShape& shape, const Block& block) {
-  return visit_float(shape.dtype,
-                     [&]<class T>(Type<T>) { return product_scratch_bytes(product_of<T>(shape, {}, block)); });
+  return visit_float(shape.dtype, [&]<class T>(Type<T>) {
+    return product_scratch_bytes(Product<T>{.m = block.rows.end - block.rows.begin,
+                                            .n = block.cols.end - block.cols.begin,
+                                            .k = shape.k,
+                                            .trans_a = shape.trans_a,
+                                            .trans_b = shape.trans_b});
+  });
 }
 
 GemmArgs batch_item(const GemmShape& shape, GemmArgs args, const BatchStrides& strides, int64_t item) {

@@ -7,6 +7,7 @@
 #endif
 
 #include "isochron/kernels/gemm/dot-inl.h"
+#include "isochron/kernels/gemm/epilogue-inl.h"
 #include "isochron/kernels/gemm/microkernel-inl.h"
 #include "isochron/kernels/gemm/pack-inl.h"
 #include "isochron/kernels/gemm/product.h"
@@ -51,7 +52,7 @@ Path choose_path(const Product<T>& p) {
 }
 
 // Blocks of the tiles path. A panel of B (block_k deep, one tile wide) stays in L1, a block of A (block_m, block_k) in
-// L2. A product that packs nothing is one block.
+// L2, and so does a block of C that is worked on once more. A product that needs none of this is one block.
 template <class T>
 struct TilePlan {
   bool pack_a, pack_b;
@@ -64,7 +65,7 @@ struct TilePlan {
     const bool whole = !pack_a && !pack_b;
     block_k = whole ? p.k : even_block(p.k, 256);
     block_n = whole ? p.n : std::min<int64_t>(p.n, 512);
-    block_m = whole ? p.m : std::min<int64_t>(p.m, 192);
+    block_m = whole && !needs_epilogue(p) ? p.m : std::min<int64_t>(p.m, 192);
   }
   int64_t packed_b() const { return pack_b ? round_up(block_n, lanes_of<T>()) * block_k : 0; }
   int64_t packed_a() const { return pack_a ? round_up(block_m, kPanelRows) * packed_row_stride<T>(block_k) : 0; }

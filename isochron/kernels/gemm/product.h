@@ -2,6 +2,7 @@
 #pragma once
 
 #include "isochron/kernels/gemm/gemm.h"
+#include "isochron/kernels/tile/tile_ops.h"
 
 namespace isochron::kernels {
 
@@ -19,8 +20,8 @@ struct Product {
   int64_t ldc;
   const T* bias;
   T* pre_activation;
-  GemmActivation activation;
-  T alpha;
+  TileFunction activation;  // in place, or null
+  double immediates[2];
   bool accumulate;
 };
 
