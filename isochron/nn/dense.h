@@ -1,0 +1,41 @@
+// Dense: activation(x W + b), W (features, units).
+//
+//   Dense(128, {.activation = "relu", .kernel_initializer = "he_normal"});
+#pragma once
+
+#include "isochron/nn/activations.h"
+#include "isochron/nn/layer.h"
+
+namespace isochron {
+
+struct DenseOptions {
+  ActivationFunction activation = {};
+  bool use_bias = true;
+  Initializer kernel_initializer = "glorot_uniform";
+  Initializer bias_initializer = "zeros";
+  Regularizer kernel_regularizer = {};
+  Regularizer bias_regularizer = {};
+  Constraint kernel_constraint = {};
+  Constraint bias_constraint = {};
+  DType dtype = DType::float32;
+  std::string name = {};
+};
+
+class Dense : public Layer {
+ public:
+  // ValueError unless units is positive.
+  explicit Dense(int64_t units, DenseOptions options = {});
+  std::string class_name() const override { return "Dense"; }
+  void build(const Shape& input) override;
+  Tensor call(const Tensor& x, const CallContext& context) override;
+  Shape output_shape(const Shape& input) const override;
+  Variable kernel() const { return kernel_; }
+  Variable bias() const { return bias_; }
+
+ private:
+  int64_t units_;
+  DenseOptions options_;
+  Variable kernel_, bias_;
+};
+
+}  // namespace isochron

@@ -1,0 +1,223 @@
+#include "isochron/nn/initializers.h"
+
+#include <cmath>
+#include <cstring>
+#include <map>
+
+#include "isochron/base/memory_info.h"
+#include "isochron/base/names.h"
+#include "isochron/base/rng.h"
+#include "isochron/base/threads.h"
+#include "isochron/ops/random_key.h"
+
+namespace isochron {
+namespace {
+
+// A new tensor filled by all threads: fill(T* out, begin, end).
+template <class F>
+Tensor filled(const Shape& shape, DType dtype, F&& fill) {
+  if (dtype != DType::float32 && dtype != DType::float64)
+    fail<DTypeError>("initializer", "fills float32 and float64, got {}", dtype);
+  const TensorSpec spec{dtype, shape};
+  Storage bytes = Storage::allocate(static_cast<size_t>(spec.bytes()));
+  const int64_t n = shape.elements();
+  const auto run = [&](int thread, int threads) {
+    const int64_t begin = n * thread / threads, end = n * (thread + 1) / threads;
+    if (dtype == DType::float32)
+      fill(reinterpret_cast<float*>(bytes.data()), begin, end);
+    else
+      fill(reinterpret_cast<double*>(bytes.data()), begin, end);
+  };
+  constexpr int64_t kShared = 1 << 16;  // fewer elements are done before another thread is awake
+  if (n < kShared)
+    run(0, 1);
+  else
+    ThreadTeam::global().parallel(ThreadTeam::global().size(), run);
+  return Tensor::from_storage(std::move(bytes), spec);
+}
+
+Tensor constant_fill(const Shape& shape, DType dtype, double value) {
+  const TensorSpec spec{dtype, shape};
+  Storage bytes = Storage::allocate(static_cast<size_t>(spec.bytes()));
+  if (value == 0) {
+    std::memset(bytes.data(), 0, static_cast<size_t>(spec.bytes()));
+    return Tensor::from_storage(std::move(bytes), spec);
+  }
+  visit_dtype(dtype, [&]<class T>(Type<T>) {
+    T* out = reinterpret_cast<T*>(bytes.data());
+    if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>)
+      std::fill(out, out + shape.elements(), T(static_cast<float>(value)));
+    else
+      std::fill(out, out + shape.elements(), static_cast<T>(value));
+  });
+  return Tensor::from_storage(std::move(bytes), spec);
+}
+
+Tensor normal_fill(const Shape& shape, DType dtype, RandomSource s, double mean, double stddev) {
+  return filled(shape, dtype, [&]<class T>(T* out, int64_t begin, int64_t end) {
+    fill_normal(out, {s.seed, s.stream}, begin, end, static_cast<T>(mean), static_cast<T>(stddev));
+  });
+}
+Tensor truncated_fill(const Shape& shape, DType dtype, RandomSource s, double mean, double stddev) {
+  return filled(shape, dtype, [&]<class T>(T* out, int64_t begin, int64_t end) {
+    fill_truncated_normal(out, {s.seed, s.stream}, begin, end, static_cast<T>(mean), static_cast<T>(stddev));
+  });
+}
+Tensor uniform_fill(const Shape& shape, DType dtype, RandomSource s, double low, double high) {
+  return filled(shape, dtype, [&]<class T>(T* out, int64_t begin, int64_t end) {
+    fill_uniform(out, {s.seed, s.stream}, begin, end, static_cast<T>(low), static_cast<T>(high));
+  });
+}
+
+// As in Keras: the last two axes are (in, out), those before are the receptive field.
+std::pair<double, double> fans(const Shape& shape) {
+  if (shape.rank() == 0) return {1, 1};
+  if (shape.rank() == 1) return {static_cast<double>(shape[0]), static_cast<double>(shape[0])};
+  const auto field = static_cast<double>(shape.elements(0, shape.rank() - 2));
+  return {field * static_cast<double>(shape[-2]), field * static_cast<double>(shape[-1])};
+}
+
+// Rows (or columns, the fewer) of a random matrix made orthonormal by modified Gram-Schmidt, done twice.
+Tensor orthogonal_fill(const Shape& shape, DType dtype, RandomSource source, double gain) {
+  if (shape.rank() < 2) fail<ShapeError>("orthogonal", "needs at least two axes, got {}", shape);
+  const int64_t columns = shape[-1], rows = shape.elements() / std::max<int64_t>(columns, 1);
+  const int64_t count = std::min(rows, columns), length = std::max(rows, columns);
+  std::vector<double> v(static_cast<size_t>(count * length));
+  fill_normal(v.data(), {source.seed, source.stream}, 0, count * length, 0.0, 1.0);
+  for (int64_t i = 0; i < count; ++i) {
+    double* a = v.data() + i * length;
+    for (int pass = 0; pass < 2; ++pass)
+      for (int64_t j = 0; j < i; ++j) {
+        const double* b = v.data() + j * length;
+        double dot = 0;
+        for (int64_t k = 0; k < length; ++k) dot += a[k] * b[k];
+        for (int64_t k = 0; k < length; ++k) a[k] -= dot * b[k];
+      }
+    double squares = 0;
+    for (int64_t k = 0; k < length; ++k) squares += a[k] * a[k];
+    const double scale = gain / std::sqrt(squares);
+    // Later vectors are made orthogonal to this one at length 1; the gain comes at the end.
+    for (int64_t k = 0; k < length; ++k) a[k] *= scale / gain;
+  }
+  return filled(shape, dtype, [&]<class T>(T* out, int64_t begin, int64_t end) {
+    for (int64_t at = begin; at < end; ++at) {
+      const int64_t row = at / columns, column = at % columns;
+      out[at] = static_cast<T>(gain * (rows <= columns ? v[static_cast<size_t>(row * length + column)]
+                                                       : v[static_cast<size_t>(column * length + row)]));
+    }
+  });
+}
+
+using Maker = Initializer (*)();
+const std::map<std::string_view, Maker>& named_initializers() {
+  static const std::map<std::string_view, Maker> makers = {
+      {"zeros", [] { return zeros_initializer(); }},
+      {"ones", [] { return ones_initializer(); }},
+      {"constant", [] { return constant_initializer(0); }},
+      {"random_normal", [] { return random_normal(); }},
+      {"random_uniform", [] { return random_uniform_initializer(); }},
+      {"truncated_normal", [] { return truncated_normal_initializer(); }},
+      {"variance_scaling", [] { return variance_scaling(); }},
+      {"glorot_uniform", [] { return glorot_uniform(); }},
+      {"glorot_normal", [] { return glorot_normal(); }},
+      {"xavier_uniform", [] { return glorot_uniform(); }},
+      {"xavier_normal", [] { return glorot_normal(); }},
+      {"he_uniform", [] { return he_uniform(); }},
+      {"he_normal", [] { return he_normal(); }},
+      {"lecun_uniform", [] { return lecun_uniform(); }},
+      {"lecun_normal", [] { return lecun_normal(); }},
+      {"orthogonal", [] { return orthogonal(); }},
+  };
+  return makers;
+}
+
+}  // namespace
+
+Initializer::Initializer(const char* name) {
+  const auto& makers = named_initializers();
+  const auto found = makers.find(name);
+  if (found == makers.end()) {
+    std::vector<std::string_view> known;
+    for (const auto& [key, maker] : makers) known.push_back(key);
+    fail<ValueError>("initializer", "unknown initializer \"{}\"{}", name, did_you_mean(name, known));
+  }
+  *this = found->second();
+}
+
+Initializer::Initializer(std::string name, Fill fill, std::optional<uint64_t> seed)
+    : name_(std::move(name)), fill_(std::move(fill)), seed_(seed) {}
+
+Tensor Initializer::operator()(const Shape& shape, DType dtype) const {
+  const int64_t needed = TensorSpec{dtype, shape}.bytes();
+  constexpr int64_t kWorthAsking = int64_t{64} << 20;
+  if (needed >= kWorthAsking) {
+    const auto available = static_cast<int64_t>(available_memory_bytes());
+    if (needed > available)
+      fail<MemoryError>(name_, "a {} of shape {} needs {:.1f} GB; available {:.1f} GB", dtype, shape,
+                        static_cast<double>(needed) / 1e9, static_cast<double>(available) / 1e9);
+  }
+  const RandomSource source = seed_ ? RandomSource{*seed_, 0} : RandomSource{get_seed(), take_random_streams(1)};
+  return fill_(shape, dtype, source);
+}
+
+Initializer zeros_initializer() { return constant_initializer(0); }
+Initializer ones_initializer() { return constant_initializer(1); }
+Initializer constant_initializer(double value) {
+  return {"constant", [=](const Shape& s, DType d, RandomSource) { return constant_fill(s, d, value); }};
+}
+Initializer random_normal(NormalOptions o) {
+  return {"random_normal",
+          [=](const Shape& s, DType d, RandomSource r) { return normal_fill(s, d, r, o.mean, o.stddev); }, o.seed};
+}
+Initializer truncated_normal_initializer(NormalOptions o) {
+  return {"truncated_normal",
+          [=](const Shape& s, DType d, RandomSource r) { return truncated_fill(s, d, r, o.mean, o.stddev); }, o.seed};
+}
+Initializer random_uniform_initializer(UniformOptions o) {
+  if (!(o.minval < o.maxval))
+    fail<ValueError>("random_uniform", "minval must be below maxval, got {} and {}", o.minval, o.maxval);
+  return {"random_uniform",
+          [=](const Shape& s, DType d, RandomSource r) { return uniform_fill(s, d, r, o.minval, o.maxval); }, o.seed};
+}
+
+Initializer variance_scaling(VarianceScalingOptions o) {
+  if (!(o.scale > 0)) fail<ValueError>("variance_scaling", "scale must be positive, got {}", o.scale);
+  if (o.mode != "fan_in" && o.mode != "fan_out" && o.mode != "fan_avg")
+    fail<ValueError>("variance_scaling", "unknown mode \"{}\"{}", o.mode,
+                     did_you_mean(o.mode, {"fan_in", "fan_out", "fan_avg"}));
+  if (o.distribution != "truncated_normal" && o.distribution != "untruncated_normal" && o.distribution != "uniform")
+    fail<ValueError>("variance_scaling", "unknown distribution \"{}\"{}", o.distribution,
+                     did_you_mean(o.distribution, {"truncated_normal", "untruncated_normal", "uniform"}));
+  return {"variance_scaling",
+          [=](const Shape& shape, DType dtype, RandomSource source) {
+            const auto [in, out] = fans(shape);
+            const double fan = o.mode == "fan_in" ? in : o.mode == "fan_out" ? out : (in + out) / 2;
+            const double variance = o.scale / std::max(1.0, fan);
+            if (o.distribution == "uniform")
+              return uniform_fill(shape, dtype, source, -std::sqrt(3 * variance), std::sqrt(3 * variance));
+            if (o.distribution == "untruncated_normal")
+              return normal_fill(shape, dtype, source, 0, std::sqrt(variance));
+            // Cutting at two deviations narrows a normal to this fraction of its deviation.
+            constexpr double kTruncatedDeviation = 0.87962566103423978;
+            return truncated_fill(shape, dtype, source, 0, std::sqrt(variance) / kTruncatedDeviation);
+          },
+          o.seed};
+}
+
+Initializer glorot_uniform(std::optional<uint64_t> seed) { return variance_scaling({1, "fan_avg", "uniform", seed}); }
+Initializer glorot_normal(std::optional<uint64_t> seed) {
+  return variance_scaling({1, "fan_avg", "truncated_normal", seed});
+}
+Initializer he_uniform(std::optional<uint64_t> seed) { return variance_scaling({2, "fan_in", "uniform", seed}); }
+Initializer he_normal(std::optional<uint64_t> seed) {
+  return variance_scaling({2, "fan_in", "truncated_normal", seed});
+}
+Initializer lecun_uniform(std::optional<uint64_t> seed) { return variance_scaling({1, "fan_in", "uniform", seed}); }
+Initializer lecun_normal(std::optional<uint64_t> seed) {
+  return variance_scaling({1, "fan_in", "truncated_normal", seed});
+}
+Initializer orthogonal(double gain, std::optional<uint64_t> seed) {
+  return {"orthogonal", [=](const Shape& s, DType d, RandomSource r) { return orthogonal_fill(s, d, r, gain); }, seed};
+}
+
+}  // namespace isochron

@@ -1,0 +1,136 @@
+#include "isochron/nn/layer.h"
+
+#include <map>
+#include <mutex>
+
+#include "isochron/exec/function.h"
+#include "isochron/ops/create.h"
+#include "isochron/timeline/timeline.h"
+
+namespace isochron {
+namespace {
+
+// "BatchNormalization" -> "batch_normalization".
+std::string snake_case(const std::string& name) {
+  std::string out;
+  for (size_t i = 0; i < name.size(); ++i) {
+    const char c = name[i];
+    const bool upper = c >= 'A' && c <= 'Z';
+    const bool after_lower = i > 0 && !(name[i - 1] >= 'A' && name[i - 1] <= 'Z');
+    if (upper && after_lower) out += '_';
+    out += upper ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return out;
+}
+
+std::string unique_name(const std::string& base) {
+  static std::mutex mutex;
+  static std::map<std::string, int> used;
+  std::lock_guard lock(mutex);
+  const int n = used[base]++;
+  return n ? fmt::format("{}_{}", base, n) : base;
+}
+
+}  // namespace
+
+const std::string& Layer::name() const {
+  if (name_.empty()) name_ = unique_name(snake_case(class_name()));
+  return name_;
+}
+
+const Shape& Layer::input_shape() const {
+  if (!built_)
+    fail<StateError>(class_name(), "layer \"{}\" has not been built: call it on data, or give its model an input shape",
+                     name());
+  return input_shape_;
+}
+
+void Layer::ensure_built(const Shape& input) {
+  if (built_) return;
+  ScopedSpan span(Phase::build, "build");
+  build(input);
+  input_shape_ = input;
+  built_ = true;
+  if (!trainable_) set_trainable(false);
+}
+
+Tensor Layer::operator()(const Tensor& x, CallContext context) {
+  if (x.rank() < 1) fail<ShapeError>(class_name(), "needs a batch, (batch, …), got a scalar");
+  ensure_built(Shape(x.shape().dims().subspan(1)));
+  return call(x, context);
+}
+
+Shape Layer::output_shape(const Shape& input) const {
+  // Nothing runs: the result is pending and dropped.
+  const Tensor example(make_leaf({DType::float32, input.insert(0, 1)}, {}, LeafRole::argument));
+  const Shape shape = const_cast<Layer*>(this)->call(example, {}).shape();
+  return Shape(shape.dims().subspan(1));
+}
+
+Variable Layer::add_weight(const std::string& weight_name, const Shape& shape, const Initializer& initializer,
+                           WeightOptions options) {
+  ScopedSpan span(Phase::init, "init weights");
+  Variable variable(initializer(shape, options.dtype),
+                    {.name = name() + "/" + weight_name, .trainable = options.trainable});
+  weights_.push_back({variable, options.trainable, std::move(options.regularizer), std::move(options.constraint)});
+  return variable;
+}
+
+template <class F>
+void Layer::each_weight(F&& f) const {
+  for (const Weight& weight : weights_) f(weight);
+  for (const auto& layer : sublayers_) layer->each_weight(f);
+}
+
+std::vector<Variable> Layer::weights() const {
+  std::vector<Variable> out;
+  each_weight([&](const Weight& w) { out.push_back(w.variable); });
+  return out;
+}
+std::vector<Variable> Layer::trainable_variables() const {
+  std::vector<Variable> out;
+  each_weight([&](const Weight& w) {
+    if (w.variable.trainable()) out.push_back(w.variable);
+  });
+  return out;
+}
+std::vector<Variable> Layer::non_trainable_variables() const {
+  std::vector<Variable> out;
+  each_weight([&](const Weight& w) {
+    if (!w.variable.trainable()) out.push_back(w.variable);
+  });
+  return out;
+}
+
+int64_t Layer::count_params() const {
+  int64_t count = 0;
+  each_weight([&](const Weight& w) { count += w.variable.elements(); });
+  return count;
+}
+
+void Layer::set_trainable(bool on) {
+  trainable_ = on;
+  for (const Weight& weight : weights_) {
+    weight.variable.set_trainable(on && weight.trainable);
+    weight.variable.value().node->differentiable = on && weight.trainable;
+  }
+  for (const auto& layer : sublayers_) layer->set_trainable(on);
+}
+
+std::vector<Tensor> Layer::losses() const {
+  std::vector<Tensor> out;
+  each_weight([&](const Weight& w) {
+    if (w.regularizer) out.push_back(w.regularizer.penalty(w.variable));
+  });
+  return out;
+}
+
+std::vector<std::pair<Variable, Constraint>> Layer::constrained_weights() const {
+  std::vector<std::pair<Variable, Constraint>> out;
+  each_weight([&](const Weight& w) {
+    if (w.constraint) out.emplace_back(w.variable, w.constraint);
+  });
+  return out;
+}
+
+}  // namespace isochron

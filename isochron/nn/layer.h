@@ -1,0 +1,113 @@
+// A layer: weights and what they do to a batch.
+//
+//   class Scale : public Layer {                                  // a layer of one's own
+//    public:
+//     std::string class_name() const override { return "Scale"; }
+//     void build(const Shape& input) override { scale_ = add_weight("scale", {input[-1]}, "ones"); }
+//     Tensor call(const Tensor& x, const CallContext&) override { return x * scale_; }
+//    private:
+//     Variable scale_;
+//   };
+//
+// Shapes in build() and output_shape() are those of one example, without the batch axis. A layer is built once, on its
+// first call or by its model; its weights keep their shapes for life.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "isochron/nn/initializers.h"
+#include "isochron/nn/weight_rules.h"
+#include "isochron/tensor/tensor.h"
+
+namespace isochron {
+
+struct CallContext {
+  bool training = false;
+};
+
+struct WeightOptions {
+  bool trainable = true;
+  Regularizer regularizer = {};
+  Constraint constraint = {};
+  DType dtype = DType::float32;
+};
+
+class Layer {
+ public:
+  virtual ~Layer() = default;
+
+  virtual std::string class_name() const = 0;
+  virtual void build(const Shape& /*input*/) {}
+  // x is (batch, …).
+  virtual Tensor call(const Tensor& x, const CallContext& context) = 0;
+  // What call() makes of one example of this shape; worked out by tracing call() unless overridden.
+  virtual Shape output_shape(const Shape& input) const;
+
+  // Builds the layer if need be, and calls it.
+  Tensor operator()(const Tensor& x, CallContext context = {});
+  void ensure_built(const Shape& input);
+  bool built() const { return built_; }
+  // The per-example shape the layer was built for; StateError before.
+  const Shape& input_shape() const;
+
+  // "dense", "dense_1", …: unique in the process unless set.
+  const std::string& name() const;
+  void set_name(std::string name) { name_ = std::move(name); }
+
+  // Weights of this layer and its sublayers, in the order of their making.
+  std::vector<Variable> weights() const;
+  std::vector<Variable> trainable_variables() const;
+  std::vector<Variable> non_trainable_variables() const;
+  int64_t count_params() const;
+  // Frozen weights get no gradients; takes effect when the model is compiled.
+  bool trainable() const { return trainable_; }
+  void set_trainable(bool on);
+
+  // Penalties of the weights' regularisers, pending.
+  std::vector<Tensor> losses() const;
+  // Weights with a constraint, to be applied after each update.
+  std::vector<std::pair<Variable, Constraint>> constrained_weights() const;
+
+ protected:
+  Variable add_weight(const std::string& name, const Shape& shape, const Initializer& initializer,
+                      WeightOptions options = {});
+  // Makes another layer part of this one.
+  void add_sublayer(std::shared_ptr<Layer> layer) { sublayers_.push_back(std::move(layer)); }
+  void clear_sublayers() { sublayers_.clear(); }
+  const std::vector<std::shared_ptr<Layer>>& sublayers() const { return sublayers_; }
+
+ private:
+  struct Weight {
+    Variable variable;
+    bool trainable;
+    Regularizer regularizer;
+    Constraint constraint;
+  };
+  template <class F>
+  void each_weight(F&& f) const;
+
+  mutable std::string name_;
+  std::vector<Weight> weights_;
+  std::vector<std::shared_ptr<Layer>> sublayers_;
+  Shape input_shape_;
+  bool built_ = false;
+  bool trainable_ = true;
+};
+
+// Any layer as an argument: `Sequential{Dense(128), Dense(10)}`.
+class AnyLayer {
+ public:
+  template <class L>
+  requires std::is_base_of_v<Layer, std::remove_cvref_t<L>> AnyLayer(L&& layer)
+      : layer_(std::make_shared<std::remove_cvref_t<L>>(std::forward<L>(layer))) {}
+  template <class L>
+  requires std::is_base_of_v<Layer, L> AnyLayer(std::shared_ptr<L> layer) : layer_(std::move(layer)) {}
+  const std::shared_ptr<Layer>& get() const { return layer_; }
+
+ private:
+  std::shared_ptr<Layer> layer_;
+};
+
+}  // namespace isochron

@@ -1,0 +1,69 @@
+#include "isochron/nn/weight_rules.h"
+
+#include "isochron/base/names.h"
+#include "isochron/ops/elementwise.h"
+#include "isochron/ops/reduce.h"
+
+namespace isochron {
+namespace {
+constexpr double kEpsilon = 1e-7;
+Tensor norms(const Tensor& w, int64_t axis) { return norm(w, 2, {axis}, true); }
+}  // namespace
+
+Regularizer l1(double factor) {
+  return {[=](const Tensor& w) { return factor * sum(abs(w)); }};
+}
+Regularizer l2(double factor) {
+  return {[=](const Tensor& w) { return factor * sum(square(w)); }};
+}
+Regularizer l1_l2(double l1_factor, double l2_factor) {
+  return {[=](const Tensor& w) { return l1_factor * sum(abs(w)) + l2_factor * sum(square(w)); }};
+}
+
+Regularizer::Regularizer(const char* name) {
+  const std::string_view n = name;
+  if (n == "l1")
+    *this = l1();
+  else if (n == "l2")
+    *this = l2();
+  else if (n == "l1_l2")
+    *this = l1_l2();
+  else
+    fail<ValueError>("regularizer", "unknown regularizer \"{}\"{}", n, did_you_mean(n, {"l1", "l2", "l1_l2"}));
+}
+
+Constraint max_norm(double most, int64_t axis) {
+  return {[=](const Tensor& w) {
+    const Tensor n = norms(w, axis);
+    return w * (clip(n, 0, most) / (n + kEpsilon));
+  }};
+}
+Constraint non_neg() {
+  return {[](const Tensor& w) { return relu(w); }};
+}
+Constraint unit_norm(int64_t axis) {
+  return {[=](const Tensor& w) { return w / (norms(w, axis) + kEpsilon); }};
+}
+Constraint min_max_norm(double least, double most, double rate, int64_t axis) {
+  return {[=](const Tensor& w) {
+    const Tensor n = norms(w, axis);
+    return w * ((rate * clip(n, least, most) + (1 - rate) * n) / (n + kEpsilon));
+  }};
+}
+
+Constraint::Constraint(const char* name) {
+  const std::string_view n = name;
+  if (n == "max_norm")
+    *this = max_norm();
+  else if (n == "non_neg")
+    *this = non_neg();
+  else if (n == "unit_norm")
+    *this = unit_norm();
+  else if (n == "min_max_norm")
+    *this = min_max_norm();
+  else
+    fail<ValueError>("constraint", "unknown constraint \"{}\"{}", n,
+                     did_you_mean(n, {"max_norm", "non_neg", "unit_norm", "min_max_norm"}));
+}
+
+}  // namespace isochron
