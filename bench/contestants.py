@@ -82,6 +82,7 @@ def measure(contestant, workload, threads, extra=()):
     environment = dict(os.environ)
     if contestant != OURS:
         environment["OMP_NUM_THREADS"] = str(threads)
+        environment["TORCHINDUCTOR_CACHE_DIR"] = str(VENV / "inductor_cache")
     arguments = [str(part) for part in command(contestant, workload, threads)] + list(extra)
     start_ns = time.monotonic_ns()
     try:
