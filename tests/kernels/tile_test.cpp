@@ -171,6 +171,37 @@ TEST(Tile, ManyLiveValues) {
   for (int64_t i = 0; i < n; ++i) ASSERT_EQ(y[i], 78 * x[i]);
 }
 
+// x * y + x, relu(x + y), (x - y)^2, and the same with the first half used once more, which must then stay apart.
+TEST(Tile, JoinedPairsGiveWhatTheyReplace) {
+  const int64_t n = 777;
+  const auto x = ramp(n), y = ramp(n + 5, 0.5f);
+  const auto first = [](TileOp op, float a, float b) {
+    return op == TileOp::mul ? a * b : op == TileOp::add ? a + b : a - b;
+  };
+  for (auto [before, after] :
+       {std::pair{TileOp::mul, TileOp::add}, {TileOp::add, TileOp::relu}, {TileOp::sub, TileOp::square}})
+    for (bool keep : {false, true})
+      for (bool swapped : {false, true}) {
+        TileProgram p = unary(TileOp::neg, n);
+        p.inputs = {{f32, {1}}, {f32, {1}}};
+        p.outputs = {{f32, {}}, {f32, {}}};
+        p.code = {{before, 2, 0, 1}, {after, 3, 2, 0}};
+        if (swapped && after == TileOp::add) p.code[1] = {after, 3, 0, 2};
+        p.registers = 4;
+        p.output_registers = {3, static_cast<uint8_t>(keep ? 2 : 3)};
+        std::vector<float> result(n), second(n);
+        run_all(p, {x.data(), y.data() + 5}, {result.data(), second.data()}, 1);
+        for (int64_t i = 0; i < n; ++i) {
+          const float half = first(before, x[i], y[i + 5]);
+          const float wanted = after == TileOp::add    ? half + x[i]
+                               : after == TileOp::relu ? std::max(0.0f, half)
+                                                       : half * half;
+          ASSERT_FLOAT_EQ(result[i], wanted);
+          ASSERT_FLOAT_EQ(second[i], keep ? half : wanted);
+        }
+      }
+}
+
 TEST(Tile, PrintsOneLinePerStep) {
   TileProgram p = unary(TileOp::clip, 4);
   p.code[0].imm0 = -1;

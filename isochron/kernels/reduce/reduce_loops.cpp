@@ -113,9 +113,14 @@ HWY_INLINE Accumulator<T> reduce_run(const T* x, int64_t n) {
     for_vectors(d, n - i, [&](int64_t j, auto part) HWY_ATTR {
       a = Method::join_vectors(a, part.load_or(d, x + i + j, identity));
     });
-    HWY_ALIGN T each[hn::MaxLanes(d)];
-    hn::Store(Method::join_vectors(Method::join_vectors(a, b), Method::join_vectors(c, e)), d, each);
-    for (int64_t k = 0; k < lanes; ++k) result = Method::join(result, static_cast<A>(each[k]));
+    a = Method::join_vectors(Method::join_vectors(a, b), Method::join_vectors(c, e));
+    if constexpr (std::is_same_v<Method, Sum>) {
+      result = static_cast<A>(hn::GetLane(hn::SumOfLanes(d, a)));
+    } else {
+      HWY_ALIGN T each[hn::MaxLanes(d)];
+      hn::Store(a, d, each);
+      for (int64_t k = 0; k < lanes; ++k) result = Method::join(result, static_cast<A>(each[k]));
+    }
   }
   return result;
 }

@@ -62,8 +62,7 @@ template <class T>
 void softmax(const T* x, T* y, int64_t rows, int64_t cols, int thread, int threads) {
   const SoftmaxRows<T>& row = softmax_rows<T>();
   const Share mine = rows_of(rows, cols, thread, threads);
-  for (int64_t r = mine.begin; r < mine.end; ++r)
-    row.scale(y + r * cols, cols, 1 / row.exponentials(x + r * cols, y + r * cols, cols).sum);
+  for (int64_t r = mine.begin; r < mine.end; ++r) row.softmax(x + r * cols, y + r * cols, cols);
 }
 
 template <class T>
@@ -81,7 +80,7 @@ void softmax_backward(const T* dy, const T* y, T* dx, int64_t rows, int64_t cols
   const SoftmaxRows<T>& row = softmax_rows<T>();
   const Share mine = rows_of(rows, cols, thread, threads);
   for (int64_t at = mine.begin * cols; at < mine.end * cols; at += cols)
-    row.softmax_backward(dy + at, y + at, dx + at, cols, row.dot(dy + at, y + at, cols));
+    row.softmax_backward(dy + at, y + at, dx + at, cols);
 }
 
 template <class T>

@@ -68,21 +68,17 @@ struct Rows {
             })};
   }
 
-  static Sum exponentials(const T* x, T* y, int64_t n) {
+  static void softmax(const T* x, T* y, int64_t n) {
     const D d;
-    const T most = maximum(x, n);
-    const V shift = hn::Set(d, most), lowest = hn::Set(d, kLowest);
-    return {most, blocked_sum(n, [&](int64_t i, auto part) HWY_ATTR {
-              const V e = exponential(d, hn::Sub(part.load_or(d, x + i, lowest), shift));
-              part.store(e, d, y + i);
-              return e;
-            })};
-  }
-
-  static void scale(T* y, int64_t n, T factor) {
-    const D d;
-    const V f = hn::Set(d, factor);
-    for_vectors(d, n, [&](int64_t i, auto part) HWY_ATTR { part.store(hn::Mul(part.load(d, y + i), f), d, y + i); });
+    const V shift = hn::Set(d, maximum(x, n)), lowest = hn::Set(d, kLowest);
+    const T total_of_all = blocked_sum(n, [&](int64_t i, auto part) HWY_ATTR {
+      const V e = exponential(d, hn::Sub(part.load_or(d, x + i, lowest), shift));
+      part.store(e, d, y + i);
+      return e;
+    });
+    const V factor = hn::Set(d, 1 / total_of_all);
+    for_vectors(d, n,
+                [&](int64_t i, auto part) HWY_ATTR { part.store(hn::Mul(part.load(d, y + i), factor), d, y + i); });
   }
 
   static void shift(const T* x, T* y, int64_t n, T first, T second) {
@@ -104,9 +100,9 @@ struct Rows {
         n, [&](int64_t i, auto part) HWY_ATTR { return hn::Mul(part.load(d, a + i), part.load(d, b + i)); });
   }
 
-  static void softmax_backward(const T* dy, const T* y, T* dx, int64_t n, T row_dot) {
+  static void softmax_backward(const T* dy, const T* y, T* dx, int64_t n) {
     const D d;
-    const V s = hn::Set(d, row_dot);
+    const V s = hn::Set(d, dot(dy, y, n));
     for_vectors(d, n, [&](int64_t i, auto part) HWY_ATTR {
       part.store(hn::Mul(part.load(d, y + i), hn::Sub(part.load(d, dy + i), s)), d, dx + i);
     });
@@ -140,16 +136,9 @@ struct Rows {
 template <class T>
 const SoftmaxRows<T>* find_rows() {
   using R = Rows<T>;
-  static constexpr SoftmaxRows<T> rows = {R::sum,
-                                          R::exponentials,
-                                          R::scale,
-                                          R::shift,
-                                          R::total,
-                                          R::dot,
-                                          R::softmax_backward,
-                                          R::log_softmax_backward,
-                                          R::probabilities,
-                                          R::subtract_scaled};
+  static constexpr SoftmaxRows<T> rows = {
+      R::sum,           R::softmax,        R::shift, R::total, R::dot, R::softmax_backward, R::log_softmax_backward,
+      R::probabilities, R::subtract_scaled};
   return &rows;
 }
 

@@ -13,12 +13,11 @@ struct SoftmaxRows {
     T sum;
   };
   Sum (*sum)(const T* x, int64_t n);
-  Sum (*exponentials)(const T* x, T* y, int64_t n);  // y = exp(x - maximum) too
-  void (*scale)(T* y, int64_t n, T factor);
+  void (*softmax)(const T* x, T* y, int64_t n);
   void (*shift)(const T* x, T* y, int64_t n, T first, T second);  // y = (x - first) - second
   T (*total)(const T* x, int64_t n);
   T (*dot)(const T* a, const T* b, int64_t n);
-  void (*softmax_backward)(const T* dy, const T* y, T* dx, int64_t n, T dot);
+  void (*softmax_backward)(const T* dy, const T* y, T* dx, int64_t n);
   void (*log_softmax_backward)(const T* dy, const T* y, T* dx, int64_t n, T total);
   void (*probabilities)(const T* x, T* y, int64_t n, T log_sum, T factor);  // y = factor exp(x - log_sum)
   void (*subtract_scaled)(const T* p, T* y, int64_t n, T factor);           // y -= factor p

@@ -50,6 +50,23 @@ T gelu_tanh(T x) {
   return x / (1 + std::exp(-2 * u));
 }
 template <class T>
+T gelu_erf_grad(T x) {
+  if (std::abs(x) > 40) return x > 0;  // where the density is 0, infinities included
+  const T cdf = T{0.5} * std::erfc(-x * std::numbers::sqrt2_v<T> / 2);
+  return cdf + x * std::exp(-x * x / 2) * std::numbers::inv_sqrtpi_v<T> / std::numbers::sqrt2_v<T>;
+}
+// Derivative of x * sigmoid(u(x)) given u and du/dx.
+template <class T>
+T gated_grad(T x, T u, T du) {
+  const T s = 1 / (1 + std::exp(-u));
+  return s == 0 || s == 1 ? s : s + x * s * (1 / (1 + std::exp(u))) * du;
+}
+template <class T>
+T gelu_tanh_grad(T x) {
+  const T k = 2 * std::sqrt(T{2} / std::numbers::pi_v<T>);
+  return gated_grad(x, k * (x + T{0.044715} * x * x * x), k * (1 + T{0.134145} * x * x));
+}
+template <class T>
 T round_through_bfloat16(T x) {
   return static_cast<T>(static_cast<float>(bfloat16(static_cast<float>(x))));
 }
@@ -108,6 +125,9 @@ T integer_pow(T base, T exponent) {
   X(selu, 1, elu(a, T{1.0507009873554805}, T{1.6732632423543772}))              \
   X(gelu_erf, 1, T{0.5} * a * (1 + std::erf(a * std::numbers::sqrt2_v<T> / 2))) \
   X(gelu_tanh, 1, gelu_tanh(a))                                                 \
+  X(gelu_erf_grad, 1, gelu_erf_grad(a))                                         \
+  X(gelu_tanh_grad, 1, gelu_tanh_grad(a))                                       \
+  X(silu_grad, 1, gated_grad(a, a, T{1}))                                       \
   X(silu, 1, a / (1 + std::exp(-a)))                                            \
   X(softplus, 1, (a < 0 ? 0 : a) + std::log1p(std::exp(-std::abs(a))))          \
   X(round_to_bfloat16, 1, round_through_bfloat16(a))                            \

@@ -77,6 +77,8 @@ HWY_INLINE V sign(D d, V a) {
   X(logical_or, 2, zero_one(d, hn::Or(truth(d, a), truth(d, b))))                              \
   X(logical_xor, 2, zero_one(d, hn::Xor(truth(d, a), truth(d, b))))                            \
   X(select, 3, hn::IfThenElse(truth(d, a), b, c))                                              \
+  X(add_relu, 2, max_keep_nan(hn::Zero(d), hn::Add(a, b)))                                     \
+  X(sub_square, 2, hn::Mul(hn::Sub(a, b), hn::Sub(a, b)))                                      \
   X(fma, 3, hn::MulAdd(a, b, c))
 
 #define ISO_DEFINE(name, operands, result)                                                               \

@@ -56,6 +56,9 @@ inline float libm_cos(float x) { return std::cos(x); }
   X(selu, vector_elu(d, a, 1.05070099f, 1.67326324f))      \
   X(gelu_erf, vector_gelu_erf(d, a))                       \
   X(gelu_tanh, vector_gelu_tanh(d, a))                     \
+  X(gelu_erf_grad, vector_gelu_erf_grad(d, a))             \
+  X(gelu_tanh_grad, vector_gelu_tanh_grad(d, a))           \
+  X(silu_grad, vector_silu_grad(d, a))                     \
   X(silu, vector_silu(d, a))                               \
   X(softplus, vector_softplus(d, a))                       \
   X(round_to_bfloat16, round_to_bfloat16(d, a))

@@ -27,7 +27,8 @@
 namespace isochron::kernels {
 
 // X(name, operands). Immediates: constant(value), leaky_relu(slope), elu(alpha), clip(low, high). round goes half to
-// even, step is x > 0, mod takes the sign of the divisor, select(a, b, c) is a != 0 ? b : c, fma a * b + c.
+// even, step is x > 0, *_grad is the derivative at x, mod takes the sign of the divisor, select(a, b, c) is a != 0 ? b
+// : c, fma a * b + c. The last line holds pairs that TileKernel joins by itself.
 // clang-format off
 #define ISO_TILE_OPS(X)                                                                                      \
   X(constant, 0)                                                                                             \
@@ -35,12 +36,14 @@ namespace isochron::kernels {
   X(sqrt, 1) X(rsqrt, 1) X(reciprocal, 1) X(exp, 1) X(expm1, 1) X(log, 1) X(log1p, 1) X(log2, 1)             \
   X(sin, 1) X(cos, 1) X(tan, 1) X(asin, 1) X(acos, 1) X(atan, 1) X(sinh, 1) X(cosh, 1) X(tanh, 1) X(erf, 1)  \
   X(sigmoid, 1) X(relu, 1) X(relu6, 1) X(leaky_relu, 1) X(elu, 1) X(selu, 1) X(gelu_erf, 1) X(gelu_tanh, 1)  \
-  X(silu, 1) X(softplus, 1) X(step, 1) X(clip, 1) X(round_to_bfloat16, 1) X(round_to_float16, 1)             \
+  X(silu, 1) X(gelu_erf_grad, 1) X(gelu_tanh_grad, 1) X(silu_grad, 1) X(softplus, 1) X(step, 1)              \
+  X(clip, 1) X(round_to_bfloat16, 1) X(round_to_float16, 1)                                                  \
   X(logical_not, 1) X(is_nan, 1) X(is_inf, 1) X(is_finite, 1)                                                \
   X(add, 2) X(sub, 2) X(mul, 2) X(div, 2) X(pow, 2) X(minimum, 2) X(maximum, 2) X(mod, 2) X(floor_div, 2)    \
   X(less, 2) X(less_equal, 2) X(greater, 2) X(greater_equal, 2) X(equal, 2) X(not_equal, 2)                  \
   X(logical_and, 2) X(logical_or, 2) X(logical_xor, 2)                                                       \
-  X(select, 3) X(fma, 3)
+  X(select, 3) X(fma, 3)                                                                                     \
+  X(add_relu, 2) X(sub_square, 2)
 // clang-format on
 
 enum class TileOp : uint8_t {
