@@ -1,4 +1,6 @@
-// Matrix products through kernels/gemm.
+// Matrix products through kernels/gemm, with bias and activation where a pass has put them there.
+#include <map>
+
 #include "isochron/kernels/gemm/gemm.h"
 #include "isochron/kernels/kernel.h"
 
@@ -41,9 +43,35 @@ int64_t matrix_of(int64_t i, const Shape& batch, const Shape& own) {
   return at;
 }
 
+struct Epilogue {
+  bool bias = false, pre_activation = false;
+  kernels::GemmActivation activation = kernels::GemmActivation::none;
+  double alpha = 0;
+};
+
+Epilogue epilogue_of(const KernelRequest& request) {
+  using kernels::GemmActivation;
+  static const std::map<std::string_view, GemmActivation> known = {{"none", GemmActivation::none},
+                                                                   {"relu", GemmActivation::relu},
+                                                                   {"sigmoid", GemmActivation::sigmoid},
+                                                                   {"tanh", GemmActivation::tanh},
+                                                                   {"leaky_relu", GemmActivation::leaky_relu},
+                                                                   {"elu", GemmActivation::elu},
+                                                                   {"selu", GemmActivation::selu},
+                                                                   {"gelu_erf", GemmActivation::gelu_erf},
+                                                                   {"gelu_tanh", GemmActivation::gelu_tanh},
+                                                                   {"silu", GemmActivation::silu},
+                                                                   {"softplus", GemmActivation::softplus}};
+  const Attributes& a = request.attributes();
+  if (!a.find("activation")) return {};
+  return {request.inputs.size() > 2, request.node.outputs.size() > 1, known.at(a.get<std::string>("activation")),
+          a.get<double>("alpha")};
+}
+
 class GemmKernel final : public Kernel {
  public:
-  explicit GemmKernel(const Product& p) : p_(p), element_(size_of(p.shape.dtype)) {
+  GemmKernel(const Product& p, const Epilogue& epilogue)
+      : p_(p), epilogue_(epilogue), element_(size_of(p.shape.dtype)) {
     // One run of products at fixed distances, where broadcasting allows; else matrix by matrix.
     const int64_t count = p.batch.elements();
     regular_a_ = p.batch_a.elements() == 1 || p.batch_a == p.batch;
@@ -60,15 +88,24 @@ class GemmKernel final : public Kernel {
   }
   size_t scratch_bytes(int threads) const override { return kernels::gemm_scratch_bytes(p_.shape, threads); }
   void run(const KernelFrame& f) const override {
-    GemmArgs args{
-        .a = f.inputs[0], .b = f.inputs[1], .c = f.outputs[0], .lda = p_.lda, .ldb = p_.ldb, .ldc = p_.shape.n};
+    GemmArgs args{.a = f.inputs[0],
+                  .b = f.inputs[1],
+                  .c = f.outputs[0],
+                  .lda = p_.lda,
+                  .ldb = p_.ldb,
+                  .ldc = p_.shape.n,
+                  .bias = epilogue_.bias ? f.inputs[2] : nullptr,
+                  .activation = epilogue_.activation,
+                  .activation_alpha = epilogue_.alpha,
+                  .pre_activation = epilogue_.pre_activation ? f.outputs[1] : nullptr};
     if (count_ == 1) return kernels::gemm(p_.shape, args, f.scratch, f.thread, f.threads);
     if (regular_a_ && regular_b_)
       return kernels::batched_gemm(p_.shape, args, count_, strides_, f.scratch, f.thread, f.threads);
     for (int64_t i = count_ * f.thread / f.threads; i < count_ * (f.thread + 1) / f.threads; ++i) {
       args.a = at(f.inputs[0], matrix_of(i, p_.batch, p_.batch_a) * p_.shape.m * p_.shape.k);
       args.b = at(f.inputs[1], matrix_of(i, p_.batch, p_.batch_b) * p_.shape.k * p_.shape.n);
-      args.c = static_cast<std::byte*>(f.outputs[0]) + static_cast<size_t>(i * strides_.c) * element_;
+      args.c = at(f.outputs[0], i * strides_.c);
+      if (epilogue_.pre_activation) args.pre_activation = at(f.outputs[1], i * strides_.c);
       kernels::gemm(p_.shape, args, f.scratch, 0, 1);
     }
   }
@@ -77,7 +114,11 @@ class GemmKernel final : public Kernel {
   const void* at(const void* base, int64_t elements) const {
     return static_cast<const std::byte*>(base) + static_cast<size_t>(elements) * element_;
   }
+  void* at(void* base, int64_t elements) const {
+    return static_cast<std::byte*>(base) + static_cast<size_t>(elements) * element_;
+  }
   Product p_;
+  Epilogue epilogue_;
   size_t element_;
   int64_t count_ = 1;
   kernels::BatchStrides strides_;
@@ -90,7 +131,7 @@ KernelPtr make_gemm(const KernelRequest& request, std::string& why_not) {
     why_not = "needs float32 or float64";
     return nullptr;
   }
-  return std::make_unique<GemmKernel>(product_of(request));
+  return std::make_unique<GemmKernel>(product_of(request), epilogue_of(request));
 }
 
 // Integers and 16-bit floats: sums in a wide type, rounded once.
@@ -131,8 +172,8 @@ KernelPtr make_reference(const KernelRequest& request, std::string&) {
   }
 }
 
-[[maybe_unused]] const bool kRegistered =
-    register_kernels({{"matmul", "gemm", make_gemm}, {"matmul", "reference", make_reference}});
+[[maybe_unused]] const bool kRegistered = register_kernels(
+    {{"matmul", "gemm", make_gemm}, {"matmul", "reference", make_reference}, {"matmul_epilogue", "gemm", make_gemm}});
 
 }  // namespace
 }  // namespace isochron

@@ -16,9 +16,4 @@ std::optional<kernels::TileProgram> lower_to_tile(const KernelRequest& request, 
 // The ops that have a tile form.
 std::vector<const char*> tile_op_names();
 
-// The type in which an op on these dtypes is computed; nullopt when no one type serves (a cast between wide integers
-// and floats is then a conversion on load).
-std::optional<DType> tile_compute_type(const Op& op, std::span<const TensorSpec> inputs,
-                                       std::span<const TensorSpec> outputs);
-
 }  // namespace isochron

@@ -46,6 +46,12 @@ struct State {
 const std::vector<Pass>& all_passes() {
   static const std::vector<Pass> passes = {
       {"dead_code", "drops nodes no output needs", remove_dead_code},
+      {"constant_folding", "computes what is known before anything runs", fold_constants},
+      {"simplify", "x * 1, x + 0, double negation, powers, chains of casts", simplify_algebra},
+      {"layout", "drops moves of elements that their reader can do without", choose_layout},
+      {"cse", "computes equal values once", merge_common_subexpressions},
+      {"matmul_epilogue", "bias and activation within the matrix product", fuse_matmul_epilogues},
+      {"fuse_elementwise", "groups of elementwise ops in one pass over memory", fuse_elementwise},
   };
   return passes;
 }

@@ -6,5 +6,11 @@
 namespace isochron {
 
 void remove_dead_code(Graph& graph);
+void fold_constants(Graph& graph);
+void simplify_algebra(Graph& graph);
+void choose_layout(Graph& graph);
+void merge_common_subexpressions(Graph& graph);
+void fuse_matmul_epilogues(Graph& graph);
+void fuse_elementwise(Graph& graph);
 
 }  // namespace isochron

@@ -1,0 +1,72 @@
+// Equal nodes are computed once. Random ops differ each time, and updates must each happen: both are left alone.
+#include <algorithm>
+#include <bit>
+#include <unordered_map>
+
+#include "isochron/passes/rewriter.h"
+#include "isochron/passes/rewrites.h"
+
+namespace isochron {
+namespace {
+
+void mix(uint64_t& hash, uint64_t word) { hash = (hash ^ word) * 0x9E3779B97F4A7C15u ^ (hash >> 29); }
+
+struct Contents {
+  uint64_t operator()(bool x) const { return x; }
+  uint64_t operator()(int64_t x) const { return static_cast<uint64_t>(x); }
+  uint64_t operator()(double x) const { return std::bit_cast<uint64_t>(x); }
+  uint64_t operator()(const std::string& x) const { return std::hash<std::string>()(x); }
+  uint64_t operator()(const std::vector<int64_t>& x) const {
+    uint64_t hash = x.size();
+    for (int64_t item : x) mix(hash, static_cast<uint64_t>(item));
+    return hash;
+  }
+};
+
+uint64_t hash_of(const GraphNode& node) {
+  uint64_t hash = reinterpret_cast<uintptr_t>(node.op);
+  for (ValueId in : node.inputs) mix(hash, static_cast<uint64_t>(in.node) * 8 + static_cast<uint64_t>(in.output));
+  for (const auto& [name, value] : node.attributes.items()) mix(hash, std::visit(Contents(), value));
+  return hash;
+}
+
+// Attributes as bits, so that 0.0 is not -0.0 and NaN equals itself.
+bool equal_attributes(const GraphNode& a, const GraphNode& b) {
+  const auto &x = a.attributes.items(), &y = b.attributes.items();
+  return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](const auto& p, const auto& q) {
+    if (p.second.index() != q.second.index() || std::string_view(p.first) != q.first) return false;
+    const double *d = std::get_if<double>(&p.second), *e = std::get_if<double>(&q.second);
+    return d ? std::bit_cast<uint64_t>(*d) == std::bit_cast<uint64_t>(*e) : p.second == q.second;
+  });
+}
+
+}  // namespace
+
+void merge_common_subexpressions(Graph& graph) {
+  Rewriter rewriter(graph);
+  std::unordered_multimap<uint64_t, int32_t> seen;
+  seen.reserve(graph.nodes.size());
+  for (int32_t i = 0; i < static_cast<int32_t>(graph.nodes.size()); ++i) {
+    GraphNode& node = graph.nodes[static_cast<size_t>(i)];
+    rewriter.refresh(node);
+    if (!node.op || node.op->random || !node.op->updates.empty() || node.body) continue;
+    if (node.op->commutative && node.inputs.size() == 2) {
+      const auto key = [](ValueId v) { return std::pair(v.node, v.output); };
+      if (key(node.inputs[1]) < key(node.inputs[0])) std::swap(node.inputs[0], node.inputs[1]);
+    }
+    const uint64_t hash = hash_of(node);
+    const auto [first, last] = seen.equal_range(hash);
+    const auto same = std::find_if(first, last, [&](const auto& entry) {
+      const GraphNode& other = graph.nodes[static_cast<size_t>(entry.second)];
+      return other.op == node.op && other.inputs == node.inputs && equal_attributes(other, node);
+    });
+    if (same == last) {
+      seen.emplace(hash, i);
+      continue;
+    }
+    for (int32_t o = 0; o < static_cast<int32_t>(node.outputs.size()); ++o) rewriter.replace({i, o}, {same->second, o});
+  }
+  rewriter.finish();
+}
+
+}  // namespace isochron

@@ -1,0 +1,101 @@
+// activation(a b + bias) as one node, so that the product's blocks are finished while they are in cache. Values that
+// others still need before the activation become a second output.
+#include "isochron/passes/fused_ops.h"
+#include "isochron/passes/known_ops.h"
+#include "isochron/passes/rewriter.h"
+#include "isochron/passes/rewrites.h"
+
+namespace isochron {
+namespace {
+
+bool is_activation(const Op* op) {
+  const KnownOps& k = known_ops();
+  for (const Op* known : {k.relu, k.sigmoid, k.tanh, k.leaky_relu, k.elu, k.selu, k.gelu, k.silu, k.softplus})
+    if (op == known) return true;
+  return false;
+}
+
+std::string activation_name(const GraphNode& node) {
+  if (node.op != known_ops().gelu) return node.op->name;
+  return node.attributes.get<bool>("approximate") ? "gelu_tanh" : "gelu_erf";
+}
+
+class EpiloguePass {
+ public:
+  explicit EpiloguePass(Graph& graph) : graph_(graph), rewriter_(graph), uses_(graph.use_counts()) {}
+
+  void run() {
+    const auto count = static_cast<int32_t>(graph_.nodes.size());
+    for (int32_t i = 0; i < count; ++i) {
+      rewriter_.refresh(graph_.nodes[static_cast<size_t>(i)]);
+      const GraphNode& node = graph_.nodes[static_cast<size_t>(i)];
+      if (node.op == known_ops().add)
+        add_bias(i);
+      else if (node.op && is_activation(node.op))
+        add_activation(i);
+    }
+    rewriter_.finish();
+  }
+
+ private:
+  int32_t uses(ValueId v) const { return uses_[static_cast<size_t>(v.node)][static_cast<size_t>(v.output)]; }
+  bool is_product(ValueId v) const {
+    const DType dtype = graph_.spec(v).dtype;
+    return graph_[v].op == known_ops().matmul && (dtype == DType::float32 || dtype == DType::float64);
+  }
+  // One number for each column of the product.
+  bool is_row(ValueId bias, const Shape& product) const {
+    const Shape& shape = graph_.spec(bias).shape;
+    return shape.rank() >= 1 && shape[-1] == product[-1] && shape.elements() == product[-1];
+  }
+
+  void add_bias(int32_t at) {
+    const GraphNode& node = graph_.nodes[static_cast<size_t>(at)];
+    for (size_t side = 0; side < 2; ++side) {
+      const ValueId product = node.inputs[side], bias = node.inputs[1 - side];
+      if (!is_product(product) || uses(product) != 1) continue;
+      if (graph_.spec(product).shape != node.outputs[0].shape || !is_row(bias, node.outputs[0].shape)) continue;
+      SmallVector<ValueId, 3> inputs = graph_[product].inputs;
+      inputs.push_back(bias);
+      epilogue(at, graph_[product], std::move(inputs), "none", 0, false);
+      return;
+    }
+  }
+
+  void add_activation(int32_t at) {
+    const GraphNode& node = graph_.nodes[static_cast<size_t>(at)];
+    const ValueId before = node.inputs[0];
+    const GraphNode& source = graph_[before];
+    const bool biased = source.op == &matmul_epilogue_op() && source.outputs.size() == 1 &&
+                        source.attributes.get<std::string>("activation") == "none";
+    if (!biased && !is_product(before)) return;
+    const bool kept = uses(before) > 1;
+    epilogue(at, source, source.inputs, activation_name(node), node.attributes.get_or<double>("alpha", 0), kept);
+    if (kept) rewriter_.replace(before, {at, 1});
+  }
+
+  // Node `at` becomes the product with its epilogue; its users need not change.
+  void epilogue(int32_t at, const GraphNode& product, SmallVector<ValueId, 3> inputs, std::string activation,
+                double alpha, bool pre_activation) {
+    GraphNode& node = graph_.nodes[static_cast<size_t>(at)];
+    Attributes attributes{{"transpose_a", product.attributes.get<bool>("transpose_a")},
+                          {"transpose_b", product.attributes.get<bool>("transpose_b")},
+                          {"activation", std::move(activation)},
+                          {"alpha", alpha},
+                          {"pre_activation", pre_activation}};
+    node.inputs = std::move(inputs);
+    node.op = &matmul_epilogue_op();
+    node.attributes = std::move(attributes);
+    if (pre_activation) node.outputs.push_back(node.outputs[0]);
+  }
+
+  Graph& graph_;
+  Rewriter rewriter_;
+  std::vector<SmallVector<int32_t, 1>> uses_;
+};
+
+}  // namespace
+
+void fuse_matmul_epilogues(Graph& graph) { EpiloguePass(graph).run(); }
+
+}  // namespace isochron

@@ -1,0 +1,164 @@
+// Rewrites of single graphs, by their printed form.
+#include <gtest/gtest.h>
+
+#include "isochron/ops/create.h"
+#include "isochron/ops/elementwise.h"
+#include "isochron/ops/matmul.h"
+#include "isochron/ops/reduce.h"
+#include "isochron/ops/shape_ops.h"
+#include "pass_helpers.h"
+
+namespace isochron::test {
+namespace {
+
+Tensor floats() { return tensor({{1.f, 2.f, 3.f}, {4.f, 5.f, 6.f}}); }
+Tensor ints() { return tensor({1, 2, 3}, DType::int32); }
+constexpr const char* kUnchanged = "%0 = data : float32(2, 3)\nreturn %0\n";
+
+TEST(Cse, MergesEqualNodesWhateverTheOrderOfCommutativeOperands) {
+  const Tensor a = floats(), b = floats();
+  EXPECT_EQ(after({"cse"}, {(a + b) * (b + a)}),
+            "%0 = data : float32(2, 3)\n"
+            "%1 = data : float32(2, 3)\n"
+            "%2 = add(%0, %1) : float32(2, 3)\n"
+            "%3 = mul(%2, %2) : float32(2, 3)\n"
+            "return %3\n");
+}
+
+TEST(Cse, KeepsWhatDiffers) {
+  const Tensor a = floats(), b = floats();
+  EXPECT_EQ(graph_of({(a - b) * (b - a)}).nodes.size(), 5u);
+  Graph graph = graph_of({(a - b) * (b - a)});
+  run_pass(graph, "cse");
+  EXPECT_EQ(graph.nodes.size(), 5u);
+  graph = graph_of({sum(a, {0}), sum(a, {1})});
+  run_pass(graph, "cse");
+  EXPECT_EQ(graph.nodes.size(), 3u);
+}
+
+TEST(Cse, ZeroIsNotMinusZero) {
+  Graph graph = graph_of({constant(0.0, DType::float32), constant(-0.0, DType::float32)});
+  run_pass(graph, "cse");
+  EXPECT_EQ(graph.nodes.size(), 2u);
+}
+
+TEST(ConstantFolding, ComputesInTheDtype) {
+  // 1 + 2^-30 is 1 in float32 and not in float64.
+  const auto folded = [](DType dtype) {
+    return after({"constant_folding"}, {constant(1, dtype) + constant(0x1p-30, dtype)});
+  };
+  EXPECT_EQ(folded(DType::float32), "%0 = constant() value=1 dtype=0 : float32()\nreturn %0\n");
+  EXPECT_NE(folded(DType::float64), folded(DType::float32));
+  EXPECT_EQ(after({"constant_folding"}, {constant(200, DType::uint8) + constant(100, DType::uint8)}),
+            after({}, {constant(44, DType::uint8)}));
+}
+
+TEST(ConstantFolding, TensorsOfOneNumberStaySymbolic) {
+  EXPECT_EQ(after({"constant_folding"}, {reshape(zeros({2, 3}) + 1, {3, 2})}),
+            "%0 = constant() value=1 dtype=0 : float32()\n"
+            "%1 = broadcast_to(%0) shape=[3, 2] : float32(3, 2)\n"
+            "return %1\n");
+}
+
+TEST(ConstantFolding, LeavesWhatArithmeticDoesNotFix) {
+  const std::string text = after({"constant_folding"}, {exp(constant(1, DType::float32))});
+  EXPECT_NE(text.find("exp("), std::string::npos);
+}
+
+TEST(Simplify, NeutralElementsAndDoubleNegation) {
+  const Tensor x = floats();
+  for (const Tensor& same :
+       {x * 1, 1 * x, x + 0, x - 0, x / 1, -(-x), pow(x, 1), cast(cast(x, DType::float64), DType::float32)})
+    EXPECT_EQ(after({"constant_folding", "simplify"}, {same}), kUnchanged);
+}
+
+TEST(Simplify, TimesZeroOnlyForIntegers) {
+  EXPECT_NE(after({"simplify"}, {floats() * 0}).find("mul"), std::string::npos);
+  EXPECT_EQ(after({"simplify"}, {ints() * 0}),
+            "%0 = data : int32(3,)\n"
+            "%1 = constant() value=0 dtype=2 : int32()\n"
+            "%2 = broadcast_to(%1) shape=[3] : int32(3,)\n"
+            "return %2\n");
+}
+
+TEST(Simplify, PowersAndSquares) {
+  const Tensor x = floats();
+  const auto op_of = [](const Tensor& y) {
+    Graph graph = graph_of({y});
+    run_pass(graph, "simplify");
+    return std::string(graph[graph.outputs[0]].op->name);
+  };
+  EXPECT_EQ(op_of(x * x), "square");
+  EXPECT_EQ(op_of(pow(x, 2)), "square");
+  EXPECT_EQ(op_of(pow(x, 0.5)), "sqrt");
+  EXPECT_EQ(op_of(pow(x, -0.5)), "rsqrt");
+  EXPECT_EQ(op_of(pow(x, -1)), "reciprocal");
+  EXPECT_EQ(op_of(pow(x, 3)), "pow");
+  EXPECT_EQ(op_of(x / 4), "mul");
+  EXPECT_EQ(op_of(x / 3), "div");
+  EXPECT_EQ(op_of(x + -floats()), "sub");
+}
+
+TEST(Simplify, FactorsMeet) {
+  const Tensor x = floats();
+  EXPECT_EQ(after({"simplify"}, {(x * 3) * 5}),
+            "%0 = data : float32(2, 3)\n"
+            "%1 = constant() value=15 dtype=0 : float32()\n"
+            "%2 = mul(%0, %1) : float32(2, 3)\n"
+            "return %2\n");
+  // The product of the factors would lose digits or overflow.
+  EXPECT_NE(after({"simplify"}, {(x * 1e-30) * 1e-12}).find("%4 = mul"), std::string::npos);
+}
+
+TEST(Simplify, CastsThatLoseNothingMeet) {
+  EXPECT_EQ(after({"simplify"}, {cast(cast(ints(), DType::int64), DType::int32)}),
+            "%0 = data : int32(3,)\nreturn %0\n");
+  // 2^24 + 1 does not survive float32.
+  EXPECT_NE(after({"simplify"}, {cast(cast(ints(), DType::float32), DType::int32)}).find("cast"), std::string::npos);
+}
+
+TEST(Simplify, ChoicesThatAreKnown) {
+  const Tensor x = floats();
+  EXPECT_EQ(after({"simplify"}, {where(constant(1, DType::boolean), x, floats())}).find("where"), std::string::npos);
+  EXPECT_EQ(after({"simplify"}, {where(x > 0, x, x)}), kUnchanged);
+}
+
+TEST(Layout, ChainsOfMovesBecomeOneOrNone) {
+  const Tensor x = floats();
+  for (const Tensor& same : {transpose(transpose(x)), reshape(reshape(x, {6}), {2, 3}), sum(reshape(x, {1, 2, 3}), {0}),
+                             max(broadcast_to(x, {4, 2, 3}), {0})})
+    EXPECT_EQ(after({"layout"}, {same}), kUnchanged);
+  EXPECT_EQ(after({"layout"}, {sum(broadcast_to(x, {4, 2, 3}), {0})}),
+            "%0 = data : float32(2, 3)\n"
+            "%1 = constant() value=4 dtype=0 : float32()\n"
+            "%2 = mul(%0, %1) : float32(2, 3)\n"
+            "return %2\n");
+}
+
+TEST(Layout, TransposesGoIntoProducts) {
+  const Tensor a = floats(), b = floats();
+  EXPECT_EQ(after({"layout"}, {matmul(transpose(a), b)}),
+            "%0 = data : float32(2, 3)\n"
+            "%1 = data : float32(2, 3)\n"
+            "%2 = matmul(%0, %1) transpose_a=true transpose_b=false : float32(3, 3)\n"
+            "return %2\n");
+  EXPECT_EQ(after({"layout"}, {matmul(transpose(a), transpose(b), {.transpose_a = true})}),
+            "%0 = data : float32(2, 3)\n"
+            "%1 = data : float32(2, 3)\n"
+            "%2 = matmul(%0, %1) transpose_a=false transpose_b=true : float32(2, 2)\n"
+            "return %2\n");
+}
+
+TEST(Layout, ElementwiseOpsBroadcastThemselves) {
+  const Tensor x = floats(), row = tensor({1.f, 2.f, 3.f});
+  EXPECT_EQ(after({"layout"}, {x + broadcast_to(row, {2, 3})}),
+            "%0 = data : float32(3,)\n"
+            "%1 = data : float32(2, 3)\n"
+            "%2 = add(%1, %0) : float32(2, 3)\n"
+            "return %2\n");
+  // Without it the result would be smaller.
+  EXPECT_NE(after({"layout"}, {row + broadcast_to(row, {2, 3})}).find("broadcast_to"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace isochron::test
