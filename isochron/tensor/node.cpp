@@ -11,18 +11,21 @@ std::string to_string(const TensorSpec& spec) { return fmt::format("{}{}", spec.
 
 void NodePtr::release() {
   if (node_->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  // Freeing a node releases its inputs; collecting them here keeps a chain of any length off the stack.
-  thread_local std::vector<Node*> dying;
-  thread_local bool draining = false;
-  dying.push_back(node_);
-  if (draining) return;
-  draining = true;
-  while (!dying.empty()) {
-    Node* node = dying.back();
-    dying.pop_back();
+  // Freeing a node releases its inputs; collecting them here keeps a chain of any length off the stack. The list is
+  // no thread_local object: tensors in static storage are freed after those are gone.
+  thread_local SmallVector<Node*, 16>* dying = nullptr;
+  if (dying) {
+    dying->push_back(node_);
+    return;
+  }
+  SmallVector<Node*, 16> list{node_};
+  dying = &list;
+  while (!list.empty()) {
+    Node* node = list.back();
+    list.pop_back();
     delete node;
   }
-  draining = false;
+  dying = nullptr;
 }
 
 Value make_leaf(TensorSpec spec, Storage bytes, LeafRole role) {

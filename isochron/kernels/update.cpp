@@ -1,0 +1,141 @@
+// Update ops run by the loops in optimizer/: numbers that depend on the step are worked out here, in double.
+#include <cmath>
+#include <string_view>
+
+#include "isochron/kernels/kernel.h"
+#include "isochron/kernels/optimizer/update.h"
+#include "isochron/ops/update.h"
+
+namespace isochron {
+namespace {
+
+using kernels::TensorSlices;
+using kernels::UpdateMethod;
+using kernels::UpdateRule;
+
+// The rule an op stands for, and which of the loops' states its slots are.
+struct Binding {
+  std::string_view op;
+  UpdateRule rule;
+  int state[3] = {0, 1, 2};
+};
+constexpr Binding kBindings[] = {
+    {"sgd_update", {.method = UpdateMethod::sgd}},
+    {"sgd_momentum_update", {.method = UpdateMethod::sgd, .momentum = true}},
+    {"rmsprop_update", {.method = UpdateMethod::rmsprop}},
+    {"rmsprop_momentum_update", {.method = UpdateMethod::rmsprop, .momentum = true}},
+    {"rmsprop_centered_update", {.method = UpdateMethod::rmsprop, .centered = true}, {0, 2, 1}},
+    {"rmsprop_centered_momentum_update", {.method = UpdateMethod::rmsprop, .momentum = true, .centered = true}},
+    {"adam_update", {.method = UpdateMethod::adam}},
+    {"amsgrad_update", {.method = UpdateMethod::adam, .amsgrad = true}},
+    {"adamax_update", {.method = UpdateMethod::adamax}},
+    {"nadam_update", {.method = UpdateMethod::nadam}},
+    {"adagrad_update", {.method = UpdateMethod::adagrad}},
+    {"adadelta_update", {.method = UpdateMethod::adadelta}},
+    {"lion_update", {.method = UpdateMethod::lion}},
+};
+
+// The numbers of a node that never change.
+struct Fixed {
+  explicit Fixed(const Attributes& a)
+      : beta1(a.get_or("beta_1", 0.0)),
+        beta2(a.get_or("beta_2", 0.0)),
+        epsilon(a.get_or("epsilon", 0.0)),
+        weight_decay(a.get_or("weight_decay", 0.0)),
+        dampening(a.get_or("dampening", 0.0)),
+        momentum_decay(a.get_or("momentum_decay", 1.0)) {}
+  double beta1, beta2, epsilon, weight_decay, dampening, momentum_decay;
+};
+
+template <class T>
+class UpdateKernel final : public Kernel {
+ public:
+  UpdateKernel(const KernelRequest& request, const Binding& binding)
+      : binding_(binding),
+        rule_(binding.rule),
+        fixed_(request.attributes()),
+        shared_(static_cast<size_t>(request.attributes().get<int64_t>("shared"))),
+        slots_(request.node.op->updates.size() - 1) {
+    rule_.nesterov = request.attributes().get_or("nesterov", false);
+    rule_.pytorch = request.attributes().get_or("pytorch", false);
+    rule_.coupled_decay = request.attributes().get_or("coupled_decay", false);
+    for (size_t i = 0; i < shared_; ++i) double_[i] = request.inputs[i].dtype == DType::float64;
+    for (size_t at = shared_; at < request.inputs.size(); at += 2 + slots_)
+      sizes_.push_back(request.inputs[at].shape.elements());
+  }
+
+  size_t scratch_bytes(int) const override { return sizes_.size() * sizeof(TensorSlices<T>); }
+
+  void run(const KernelFrame& frame) const override {
+    if (!*frame.in<bool>(kUpdateEnabled)) return;
+    T scalars[kernels::kUpdateScalars];
+    fill_scalars(frame, scalars);
+    auto* tensors = static_cast<TensorSlices<T>*>(frame.scratch);
+    for (size_t group = 0; group < sizes_.size(); ++group) {
+      T* states[3] = {};
+      const size_t first = group * (1 + slots_);
+      for (size_t slot = 0; slot < slots_; ++slot) states[binding_.state[slot]] = frame.out<T>(first + 1 + slot);
+      tensors[group] = {.param = frame.out<T>(first),
+                        .grad = frame.in<T>(shared_ + group * (2 + slots_) + 1),
+                        .s0 = states[0],
+                        .s1 = states[1],
+                        .s2 = states[2],
+                        .size = sizes_[group],
+                        .weight_decay = static_cast<T>(fixed_.weight_decay)};
+    }
+    update_tensors(rule_, tensors, static_cast<int64_t>(sizes_.size()), scalars, frame.thread, frame.threads);
+  }
+
+ private:
+  double number(const KernelFrame& frame, size_t input) const {
+    return double_[input] ? *frame.in<double>(input) : static_cast<double>(*frame.in<float>(input));
+  }
+
+  void fill_scalars(const KernelFrame& frame, T* scalars) const {
+    const auto set = [&](kernels::UpdateScalar which, double value) { scalars[which] = static_cast<T>(value); };
+    const auto step = static_cast<double>(*frame.in<int64_t>(kUpdateStep) + 1);
+    const double correction2 = 1 - std::pow(fixed_.beta2, step);
+    set(kernels::kLr, number(frame, kUpdateLearningRate));
+    set(kernels::kGradScale, number(frame, kUpdateGradientScale));
+    set(kernels::kBeta1, fixed_.beta1);
+    // PyTorch's momentum starts as the first gradient, undamped.
+    const bool torch_momentum = rule_.pytorch && rule_.method == UpdateMethod::sgd;
+    set(kernels::kOneMinusBeta1, !torch_momentum ? 1 - fixed_.beta1 : step == 1 ? 1 : 1 - fixed_.dampening);
+    set(kernels::kBeta2, fixed_.beta2);
+    set(kernels::kOneMinusBeta2, 1 - fixed_.beta2);
+    set(kernels::kEpsilon, fixed_.epsilon);
+    set(kernels::kCorrection1, 1 - std::pow(fixed_.beta1, step));
+    set(kernels::kCorrection2, correction2);
+    if (rule_.method != UpdateMethod::nadam) return;
+    const auto momentum_at = [&](double t) {
+      return fixed_.beta1 * (1 - 0.5 * std::pow(0.96, t * fixed_.momentum_decay));
+    };
+    const double product = number(frame, kUpdateMomentumProduct), next = momentum_at(step + 1);
+    set(kernels::kNadamMoment, next / (1 - product * next));
+    set(kernels::kNadamGradient, (1 - momentum_at(step)) / (1 - product));
+  }
+
+  const Binding& binding_;
+  UpdateRule rule_;
+  Fixed fixed_;
+  size_t shared_, slots_;
+  bool double_[kUpdateMomentumProduct + 1] = {};
+  std::vector<int64_t> sizes_;
+};
+
+KernelPtr make_update(const KernelRequest& request, std::string&) {
+  for (const Binding& binding : kBindings) {
+    if (binding.op != request.node.op->name) continue;
+    if (request.output().dtype == DType::float64) return std::make_unique<UpdateKernel<double>>(request, binding);
+    return std::make_unique<UpdateKernel<float>>(request, binding);
+  }
+  throw InternalError("a binding for every update op", __FILE__, __LINE__, request.node.op->name);
+}
+
+[[maybe_unused]] const bool kRegistered = [] {
+  for (const Binding& binding : kBindings) register_kernels({{binding.op.data(), "update_tensors", make_update}});
+  return true;
+}();
+
+}  // namespace
+}  // namespace isochron

@@ -1,0 +1,83 @@
+#include "isochron/ops/update.h"
+
+namespace isochron {
+namespace {
+
+constexpr UpdateFamily kFamilies[] = {
+    {"sgd_update", "Gradient descent.", 0},
+    {"sgd_momentum_update", "Gradient descent with momentum, plain or Nesterov's.", 1},
+    {"rmsprop_update", "RMSprop.", 1},
+    {"rmsprop_momentum_update", "RMSprop with momentum.", 2},
+    {"rmsprop_centered_update", "RMSprop that subtracts the mean gradient.", 2},
+    {"rmsprop_centered_momentum_update", "RMSprop that subtracts the mean gradient, with momentum.", 3},
+    {"adam_update", "Adam, and AdamW when decay is not coupled.", 2},
+    {"amsgrad_update", "Adam that divides by the largest second moment seen.", 3},
+    {"adamax_update", "Adam with the infinity norm.", 2},
+    {"nadam_update", "Adam with Nesterov's momentum.", 2, kUpdateMomentumProduct + 1},
+    {"adagrad_update", "Adagrad.", 1},
+    {"adadelta_update", "Adadelta.", 2},
+    {"lion_update", "Lion: steps of one size in the direction of the momentum's sign.", 1},
+};
+
+bool computes_in(DType dtype) { return dtype == DType::float32 || dtype == DType::float64; }
+
+void check_shared(const RuleContext& c, int64_t shared) {
+  constexpr const char* names[] = {"learning rate", "step", "gradient scale", "enabled", "momentum product"};
+  for (int64_t i = 0; i < shared; ++i) {
+    const TensorSpec& spec = c[static_cast<size_t>(i)];
+    const bool fits = i == kUpdateStep      ? spec.dtype == DType::int64
+                      : i == kUpdateEnabled ? spec.dtype == DType::boolean
+                                            : computes_in(spec.dtype);
+    if (spec.shape.rank() != 0 || !fits) fail<DTypeError>(c.op, "{} can't be {}", names[i], to_string(spec));
+  }
+}
+
+template <size_t slots>
+Specs updated_specs(const RuleContext& c) {
+  constexpr size_t group = 2 + slots;
+  const int64_t shared = c.attributes.get<int64_t>("shared");
+  ISO_CHECK(c.inputs.size() > static_cast<size_t>(shared) &&
+            (c.inputs.size() - static_cast<size_t>(shared)) % group == 0);
+  check_shared(c, shared);
+  Specs outputs;
+  const DType dtype = c.dtype(static_cast<size_t>(shared));
+  for (size_t at = static_cast<size_t>(shared); at < c.inputs.size(); at += group) {
+    const TensorSpec& parameter = c[at];
+    if (!computes_in(parameter.dtype))
+      fail<DTypeError>(c.op,
+                       "parameters must be float32 or float64, got {}; keep a float32 copy of the weights and cast it "
+                       "where it is used",
+                       parameter.dtype);
+    if (parameter.dtype != dtype)
+      fail<DTypeError>(c.op, "all parameters of one update need one dtype, got {} and {}", dtype, parameter.dtype);
+    for (size_t i = 1; i < group; ++i)
+      if (c[at + i] != parameter)
+        fail<ShapeError>(c.op, "the {} of a {} parameter must be like it, got {}", i == 1 ? "gradient" : "state",
+                         to_string(parameter), to_string(c[at + i]));
+    for (size_t i = 0; i < group; ++i)
+      if (i != 1) outputs.push_back(parameter);
+  }
+  return outputs;
+}
+
+[[maybe_unused]] const bool kRegistered = [] {
+  constexpr Specs (*rules[])(const RuleContext&) = {updated_specs<0>, updated_specs<1>, updated_specs<2>,
+                                                    updated_specs<3>};
+  for (const UpdateFamily& family : kFamilies) {
+    std::vector<int> updates = {0};
+    for (int slot = 0; slot < family.slots; ++slot) updates.push_back(2 + slot);
+    register_op({.name = family.op,
+                 .doc = family.doc,
+                 .arity = -1,
+                 .rule = rules[family.slots],
+                 .no_gradient = "it overwrites its parameters; differentiate through a step written with plain ops",
+                 .updates = updates});
+  }
+  return true;
+}();
+
+}  // namespace
+
+std::span<const UpdateFamily> update_families() { return kFamilies; }
+
+}  // namespace isochron

@@ -1,0 +1,103 @@
+#include "isochron/optim/state.h"
+
+#include <algorithm>
+
+#include "isochron/ops/create.h"
+#include "isochron/ops/elementwise.h"
+#include "isochron/optim/checks.h"
+
+namespace isochron {
+
+Variable filled_variable(const TensorSpec& spec, double initial, std::string name) {
+  Storage bytes = Storage::allocate(static_cast<size_t>(spec.bytes()));
+  visit_dtype(spec.dtype, [&]<class T>(Type<T>) {
+    T* elements = reinterpret_cast<T*>(bytes.data());
+    if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>)
+      std::fill_n(elements, spec.shape.elements(), T(static_cast<float>(initial)));
+    else
+      std::fill_n(elements, spec.shape.elements(), static_cast<T>(initial));
+  });
+  return Variable(Tensor::from_storage(std::move(bytes), spec), {.name = std::move(name), .trainable = false});
+}
+
+Optimizer::State::State(OptimizerOptions given)
+    : options(std::move(given)), iterations(filled_variable({DType::int64, {}}, 0, "iterations")) {
+  using namespace optim;
+  const std::string& owner = options.name;
+  const auto positive = [&](const char* option, const std::optional<double>& value) {
+    if (value) require_positive(owner, option, *value);
+  };
+  positive("clipnorm", options.clipnorm);
+  positive("clipvalue", options.clipvalue);
+  positive("global_clipnorm", options.global_clipnorm);
+  positive("loss_scale_factor", options.loss_scale_factor);
+  if (int{options.clipnorm.has_value()} + options.clipvalue.has_value() + options.global_clipnorm.has_value() > 1)
+    fail<ValueError>(owner, "only one of clipnorm, clipvalue and global_clipnorm can be set");
+  require_share(owner, "ema_momentum", options.ema_momentum);
+  if (options.ema_overwrite_frequency)
+    require_count(owner, "ema_overwrite_frequency", *options.ema_overwrite_frequency);
+  if (options.gradient_accumulation_steps)
+    require_count(owner, "gradient_accumulation_steps", *options.gradient_accumulation_steps, 2);
+  add_group(options.learning_rate, options.weight_decay);
+}
+
+void Optimizer::State::add_group(const std::optional<LearningRate>& rate, std::optional<double> weight_decay) {
+  const LearningRate& used = rate ? *rate : options.learning_rate;
+  Group group{.rate = {}, .schedule = used.schedule(), .weight_decay = weight_decay};
+  if (weight_decay) optim::require_not_negative(options.name, "weight_decay", *weight_decay);
+  if (!group.schedule) {
+    optim::require_not_negative(options.name, "learning_rate", used.initial());
+    const std::string name = groups.empty() ? "learning_rate" : fmt::format("learning_rate_{}", groups.size());
+    group.rate = filled_variable({DType::float64, {}}, used.initial(), name);
+  }
+  groups.push_back(std::move(group));
+}
+
+Tensor Optimizer::State::learning_rate(const Group& group) const {
+  if (!group.schedule) return group.rate;
+  const Tensor rate = (*group.schedule)(iterations);
+  if (rate.rank() != 0 || !is_floating(rate.dtype()))
+    fail<ShapeError>(options.name, "a schedule must give a floating scalar, got {}", to_string(rate.spec()));
+  return cast(rate, DType::float64);
+}
+
+Optimizer::State::Tracked* Optimizer::State::find(const Variable& variable) {
+  const auto found = index.find(variable.state()->variable);
+  return found == index.end() ? nullptr : &tracked[found->second];
+}
+
+bool Optimizer::State::decays(const Variable& variable) const {
+  return std::find(undecayed.begin(), undecayed.end(), variable.state()->variable) == undecayed.end() &&
+         std::none_of(undecayed_names.begin(), undecayed_names.end(),
+                      [&](const std::string& part) { return variable.name().find(part) != std::string::npos; });
+}
+
+Optimizer::State::Tracked& Optimizer::State::track(const Variable& variable, size_t group,
+                                                   const std::vector<Slot>& slots) {
+  if (Tracked* known = find(variable)) return *known;
+  if (variable.dtype() != DType::float32 && variable.dtype() != DType::float64)
+    fail<DTypeError>(options.name,
+                     "variables must be float32 or float64, \"{}\" is {}; keep float32 weights and cast "
+                     "them where they are used",
+                     variable.name(), variable.dtype());
+  Tracked entry{.variable = variable};
+  entry.name = variable.name().empty() ? fmt::format("parameter_{}", tracked.size()) : variable.name();
+  entry.group = group;
+  entry.decays = decays(variable);
+  for (const Slot& slot : slots) slot_of(entry, slot.name, slot.initial);
+  if (options.gradient_accumulation_steps)
+    entry.accumulator = filled_variable(variable.spec(), 0, entry.name + "/gradient_accumulator");
+  if (options.use_ema) entry.average = filled_variable(variable.spec(), 0, entry.name + "/average");
+  index[variable.state()->variable] = tracked.size();
+  tracked.push_back(std::move(entry));
+  return tracked.back();
+}
+
+Variable Optimizer::State::slot_of(Tracked& entry, const std::string& slot, double initial) {
+  for (const auto& [name, variable] : entry.slots)
+    if (name == slot) return variable;
+  entry.slots.emplace_back(slot, filled_variable(entry.variable.spec(), initial, entry.name + "/" + slot));
+  return entry.slots.back().second;
+}
+
+}  // namespace isochron

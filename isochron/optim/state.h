@@ -1,0 +1,51 @@
+// What an optimizer keeps, shared by its copies.
+#pragma once
+
+#include <unordered_map>
+#include <utility>
+
+#include "isochron/optim/optimizer.h"
+
+namespace isochron {
+
+// A variable that is not trained, every element `initial`, made without a graph.
+Variable filled_variable(const TensorSpec& spec, double initial, std::string name);
+
+struct Optimizer::State {
+  struct Group {
+    Variable rate;  // undefined with a schedule
+    std::shared_ptr<const Schedule> schedule;
+    std::optional<double> weight_decay;
+  };
+  struct Tracked {
+    Variable variable;
+    std::string name;  // in the names of its slots
+    size_t group = 0;
+    bool decays = true;
+    std::vector<std::pair<std::string, Variable>> slots;
+    Variable accumulator, average;
+    int64_t last_call = 0;
+  };
+
+  explicit State(OptimizerOptions given);
+  void add_group(const std::optional<LearningRate>& rate, std::optional<double> weight_decay);
+  Tensor learning_rate(const Group& group) const;
+  Tracked& track(const Variable& variable, size_t group, const std::vector<Slot>& slots);
+  bool decays(const Variable& variable) const;
+  Tracked* find(const Variable& variable);
+  Variable slot_of(Tracked& tracked, const std::string& slot, double initial);
+
+  OptimizerOptions options;
+  Variable iterations;
+  std::vector<Group> groups;
+  std::vector<Tracked> tracked;
+  std::unordered_map<uint64_t, size_t> index;  // of tracked, by variable id
+  std::vector<std::pair<std::string, Variable>> globals;
+  std::vector<uint64_t> undecayed;
+  std::vector<std::string> undecayed_names;
+  int64_t calls = 0;
+  // Values from before the update under way, of variables that update_one() may change.
+  std::vector<std::pair<Variable, Tensor>> before;
+};
+
+}  // namespace isochron
