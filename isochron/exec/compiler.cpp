@@ -90,13 +90,17 @@ std::shared_ptr<Executable> Compiler::compile() {
   return out_;
 }
 
-// Nodes that overwrite something, and what depends on them, come after all that might still read it.
+// Nodes that overwrite something, and what depends on them, come after all that might still read it or be at fault.
 void Compiler::order_updates_last() {
   std::vector<uint8_t> late(graph_.nodes.size(), 0);
+  for (const GraphUpdate& update : graph_.updates) {
+    const auto node = static_cast<size_t>(graph_.outputs[static_cast<size_t>(update.output)].node);
+    late[node] = graph_.nodes[node].op != nullptr;
+  }
   std::vector<int32_t> order, moved(graph_.nodes.size());
   for (size_t i = 0; i < graph_.nodes.size(); ++i) {
     const GraphNode& node = graph_.nodes[i];
-    late[i] = node.op && !node.op->updates.empty();
+    late[i] |= node.op && !node.op->updates.empty();
     for (ValueId in : node.inputs) late[i] |= late[static_cast<size_t>(in.node)];
     if (!late[i]) order.push_back(static_cast<int32_t>(i));
   }

@@ -55,14 +55,15 @@ void Optimizer::apply_gradients(const std::vector<Tensor>& gradients, const Para
     if (gradients[i].spec() != variable.spec())
       fail<ShapeError>(name(), "the gradient of \"{}\" must be {} like the variable, got {}", variable.name(),
                        to_string(variable.spec()), to_string(gradients[i].spec()));
-    if (State::Tracked* entry = state.find(variable)) {
-      if (entry->last_call == state.calls) fail<ValueError>(name(), "variable \"{}\" was given twice", variable.name());
-      entry->last_call = state.calls;
-    }
   }
   if (!any)
     fail<ValueError>(name(), "no gradient for any of {} variables: the loss does not depend on them", variables.size());
   build(variables);
+  for (const Variable& variable : variables) {
+    State::Tracked& entry = *state.find(variable);
+    if (entry.last_call == state.calls) fail<ValueError>(name(), "variable \"{}\" was given twice", variable.name());
+    entry.last_call = state.calls;
+  }
 
   NodePhaseScope phase(Phase::update);
   const int64_t collected = options.gradient_accumulation_steps.value_or(1);
