@@ -54,10 +54,9 @@ std::shared_ptr<Executable> Compiler::compile() {
   for (size_t g = 0; g < graph_.outputs.size(); ++g) {
     const ValueId v = graph_.outputs[g];
     const auto node = static_cast<size_t>(v.node), output = static_cast<size_t>(v.output);
-    if (update_target_[g] >= 0)
-      replaced_input_[node][output] = update_target_[g];
-    else
-      returned_[node][output] = 1;
+    if (update_target_[g] >= 0) replaced_input_[node][output] = update_target_[g];
+    // A variable that becomes what another one was reads it at the very end, like what is returned.
+    if (update_target_[g] < 0 || lies_in_an_input(v)) returned_[node][output] = 1;
   }
   call_of_node_.assign(graph_.nodes.size(), -1);
   last_reader_.assign(graph_.nodes.size(), -1);
@@ -202,6 +201,12 @@ void Compiler::bind_updating_outputs(int32_t at, Call& call) {
       call.outputs.push_back(copy);
     }
   }
+}
+
+bool Compiler::lies_in_an_input(ValueId v) const {
+  const Op& reshape = op_named("reshape");
+  while (graph_[v].op == &reshape) v = graph_[v].inputs[0];
+  return !graph_[v].op;
 }
 
 // Whether anything after `at` looks at what lies in the buffer.

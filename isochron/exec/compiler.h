@@ -41,6 +41,7 @@ class Compiler {
   void add_call(int32_t node);
   void bind_updating_outputs(int32_t node, Call& call);
   void place_outputs();
+  bool lies_in_an_input(ValueId v) const;
   bool needed_after(int32_t buffer, int32_t node) const;
   bool may_write(const Call& call, size_t output, int32_t target) const;
   void lay_out_arena();

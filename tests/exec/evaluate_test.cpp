@@ -57,6 +57,31 @@ TEST(Evaluate, VariablesAreUpdatedInPlaceAndSnapshotsKeepTheirValue) {
   EXPECT_EQ(v.to_vector<float>(), (std::vector<float>{3, 4}));
 }
 
+TEST(Evaluate, AVariableTakesTheOldValueOfOneThatChangesInTheSameStep) {
+  Variable old(tensor({0.f, 0.f})), now(tensor({1.f, 2.f}));
+  for (const float expected : {1.f, 2.f, 3.f}) {
+    old.assign(now.read());
+    now.assign(now + 1);
+    end_step();
+    EXPECT_FLOAT_EQ(old.item<float>({0}), expected);
+    EXPECT_FLOAT_EQ(now.item<float>({0}), expected + 1);
+  }
+  const auto step = function([&](Tensor by) {
+    old.assign(now.read());
+    now.assign(now + by);
+  });
+  step(tensor({10.f, 10.f}));
+  EXPECT_EQ(old.to_vector<float>(), (std::vector<float>{4, 5}));
+  EXPECT_EQ(now.to_vector<float>(), (std::vector<float>{14, 15}));
+  // Both at once: they change places.
+  const Tensor kept = now.read();
+  now.assign(old.read());
+  old.assign(kept);
+  end_step();
+  EXPECT_FLOAT_EQ(now.item<float>({1}), 5.f);
+  EXPECT_FLOAT_EQ(old.item<float>({1}), 15.f);
+}
+
 TEST(Evaluate, BackwardAccumulatesLikePyTorch) {
   Tensor w = tensor({2.f, 3.f});
   w.set_requires_grad();

@@ -308,18 +308,24 @@ const bool kNoNegativeKernel =
 
 TEST(Optimizer, AStepThatFailsLeavesWeightsAndStateAsTheyWere) {
   ASSERT_TRUE(kNoNegativeKernel);
-  Variable w(scalar(1), {.name = "w"});
-  Adam optimizer({.learning_rate = 0.1, .use_ema = true, .gradient_accumulation_steps = 2});
-  const auto step = [&](double x) { optimizer.minimize([&] { return w * apply(kNoNegative, {w * x}); }, {w}); };
-  for (int i = 0; i < 3; ++i) step(1 + i);
-  std::vector<Variable> all = optimizer.variables();
-  all.push_back(w);
-  std::vector<double> before;
-  for (const Variable& variable : all) before.push_back(variable.item());
-  for (int i = 0; i < 2; ++i) EXPECT_THROW(step(-1), ValueError);
-  for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i].item(), before[i]) << all[i].name();
-  step(1);
-  EXPECT_LT(w.item(), before.back());
+  for (const bool traced : {false, true}) {
+    Variable w(scalar(1), {.name = "w"});
+    Adam optimizer({.learning_rate = 0.1, .use_ema = true, .gradient_accumulation_steps = 2});
+    const auto eager_step = [&](Tensor x) {
+      return optimizer.minimize([&] { return w * apply(kNoNegative, {w * x}); }, {w});
+    };
+    const auto traced_step = function(eager_step);
+    const auto step = [&](double x) { traced ? traced_step(scalar(x)) : eager_step(scalar(x)); };
+    for (int i = 0; i < 3; ++i) step(1 + i);
+    std::vector<Variable> all = optimizer.variables();
+    all.push_back(w);
+    std::vector<double> before;
+    for (const Variable& variable : all) before.push_back(variable.item());
+    for (int i = 0; i < 2; ++i) EXPECT_THROW(step(-1), ValueError);
+    for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i].item(), before[i]) << all[i].name();
+    step(1);
+    EXPECT_LT(w.item(), before.back());
+  }
 }
 
 }  // namespace
