@@ -100,6 +100,7 @@ std::optional<Trainer::Look> Trainer::look(const ProcessTree& tree, double now) 
   if (look.activity.executing) refine_executing(look.activity, tree.alive().at(pid_).state, now);
   if (look.activity.phase == Phase::input && look.activity.what == "DataLoader")
     refine_loader(look.activity, tree, now);
+  last_ = look.activity;
   return look;
 }
 

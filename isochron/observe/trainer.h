@@ -31,6 +31,8 @@ class Trainer {
   std::optional<Look> look(const ProcessTree& tree, double now);
 
   int pid() const { return pid_; }
+  // What the last look saw.
+  const Activity& last_activity() const { return last_; }
   // Data-loader workers that live now.
   const std::set<int>& workers() const { return workers_; }
   // The Python version of the trainer ("3.11"), empty without one.
@@ -57,6 +59,7 @@ class Trainer {
   int pid_ = 0;
   std::map<int, Candidate> candidates_;
   std::set<int> workers_;
+  Activity last_;
   std::optional<StackScanner> tensorflow_;
   int tensorflow_pid_ = 0;
   double next_scanner_attempt_ = 0;

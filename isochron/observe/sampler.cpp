@@ -1,0 +1,209 @@
+#include "isochron/observe/sampler.h"
+
+#include <fmt/core.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "isochron/observe/open_files.h"
+#include "isochron/timeline/sample_keys.h"
+
+namespace isochron::observe {
+namespace {
+
+constexpr int kThreadsEvery = 5;     // ticks between readings of threads and machine
+constexpr int kFilesEvery = 5;       // ticks between looks at descriptors
+constexpr int kStrangersEvery = 20;  // ticks between looks at the machine's other processes
+constexpr double kMemory = 30;       // seconds of counters kept for explaining a stall
+constexpr double kCarryOver = 0.5;   // seconds a missing look may be taken for the last one
+
+double wall_minus_monotonic() {
+  timespec wall{}, monotonic{};
+  clock_gettime(CLOCK_REALTIME, &wall);
+  clock_gettime(CLOCK_MONOTONIC, &monotonic);
+  return static_cast<double>(wall.tv_sec - monotonic.tv_sec) +
+         static_cast<double>(wall.tv_nsec - monotonic.tv_nsec) * 1e-9;
+}
+
+double own_cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+std::vector<std::string> first_folder(const std::vector<std::string>& folders) {
+  return folders.empty() ? std::vector<std::string>{} : std::vector<std::string>{folders[0]};
+}
+
+}  // namespace
+
+Sampler::Sampler(int pid, const SamplerOptions& options)
+    : pid_(pid),
+      tree_(pid),
+      machine_(pid, first_folder(options.folders)),
+      files_(options.folders),
+      counters_(options.counters) {
+  first_reading_ = reading_ = machine_.read();
+  own_cpu_at_start_ = own_cpu_seconds();
+}
+
+void Sampler::tick(double now) {
+  const bool deep = ticks_ % kThreadsEvery == 0;
+  tree_.update(now, deep ? ProcessTree::Detail::threads : ProcessTree::Detail::processes);
+  totals_ = tree_.totals();
+  note_events(now);
+  look(now);
+  if (ticks_ % kFilesEvery == 1) look_at_files(now);
+  if (deep) {
+    reading_ = machine_.read();
+    // Everyone's CPU time without the command's and our own, from when the watch began.
+    other_cpu_ = std::max(other_cpu_, reading_.busy_seconds - first_reading_.busy_seconds - totals_.cpu_seconds -
+                                          (own_cpu_seconds() - own_cpu_at_start_));
+  }
+  if (ticks_ % kStrangersEvery == 0) look_for_strangers(now);
+  store_.add(make_sample(now));
+  work_.emplace_back(now,
+                     RecentWork{now, totals_.cpu_seconds, totals_.read_bytes, totals_.write_bytes, totals_.major_faults,
+                                reading_.swap_in_pages * static_cast<double>(sysconf(_SC_PAGESIZE))});
+  while (!work_.empty() && work_.front().first < now - kMemory) work_.pop_front();
+  last_tick_ = now;
+  ++ticks_;
+}
+
+void Sampler::look(double now) {
+  const double elapsed = ticks_ == 0 ? 0 : now - last_tick_;
+  const auto look = trainer_.look(tree_, now);
+  if (trainer_.pid() == 0) why_no_stacks_ = trainer_.why_no_stacks();
+  if (look) {
+    log_.add(now, elapsed, look->activity);
+    if (look->epoch && (epochs_seen_.empty() || epochs_seen_.back().value != *look->epoch) &&
+        epochs_seen_.size() < 100000)
+      epochs_seen_.push_back({now - elapsed / 2, *look->epoch});
+  } else if (!log_.empty() && elapsed < kCarryOver) {
+    log_.add(now, elapsed, trainer_.last_activity());
+  }
+  if (const auto found = tree_.alive().find(trainer_.pid()); found != tree_.alive().end())
+    for (const ThreadReading& thread : found->second.thread_list)
+      if (thread.tid == trainer_.pid()) main_cpu_ = std::max(main_cpu_, thread.cpu_seconds);
+}
+
+void Sampler::note_events(double now) {
+  for (const ProcessEvent& event : tree_.take_events()) {
+    if (event.kind == ProcessEvent::Kind::started)
+      children_started_ += event.process.pid != pid_;
+    else if (trainer_.workers().contains(event.process.pid) || event.process.parent == trainer_.pid())
+      ended_workers_[event.process.pid] = now;
+  }
+}
+
+void Sampler::look_at_files(double now) {
+  open_files_ = sockets_ = 0;
+  for (const auto& [pid, process] : tree_.alive()) {
+    const bool detail = pid == trainer_.pid() || trainer_.pid() == 0;
+    for (const OpenFile& file : open_files(pid, detail)) {
+      ++open_files_;
+      sockets_ += file.target.starts_with("socket:");
+      if (!detail || !file.regular()) continue;
+      if (file.writable)
+        files_.seen_open(file.target, now);
+      else if (file.size > 1 << 20 && files_read_.size() < 64)
+        files_read_[file.target] = file.size;
+    }
+  }
+  files_.update(now);
+}
+
+void Sampler::look_for_strangers(double now) {
+  std::vector<int> tree;
+  for (const auto& [pid, process] : tree_.alive()) tree.push_back(pid);
+  for (const BusyStranger& stranger : strangers_.look(now, tree))
+    if (busy_strangers_.size() < 64 || busy_strangers_.contains(stranger.command))
+      busy_strangers_[stranger.command] += stranger.cores * kStrangersEvery * 0.1;
+}
+
+Sample Sampler::make_sample(double now) {
+  namespace key = sample_key;
+  Sample sample{now, {}};
+  auto& v = sample.values;
+  v[key::cpu_seconds] = totals_.cpu_seconds;
+  v[key::major_faults] = totals_.major_faults;
+  v[key::minor_faults] = totals_.minor_faults;
+  v[key::read_bytes] = totals_.read_bytes;
+  v[key::write_bytes] = totals_.write_bytes;
+  v[key::read_chars] = totals_.read_chars;
+  v[key::write_chars] = totals_.write_chars;
+  v[key::read_calls] = totals_.read_calls;
+  v[key::write_calls] = totals_.write_calls;
+  v[key::children_started] = children_started_;
+  double rss = 0, swap = 0, threads = 0;
+  for (const auto& [pid, process] : tree_.alive()) {
+    rss += process.rss_bytes;
+    swap += process.swap_bytes;
+    threads += process.threads;
+  }
+  v[key::rss_bytes] = rss;
+  v[key::threads] = threads;
+  v[key::processes] = static_cast<double>(tree_.alive().size());
+  v[key::workers] = static_cast<double>(trainer_.workers().size());
+  if (ticks_ % kThreadsEvery != 0) return sample;
+  // What is read only now and then stands only in the samples of those moments.
+  v[key::main_cpu_seconds] = main_cpu_;
+  v[key::run_delay_seconds] = totals_.run_delay_seconds;
+  v[key::voluntary_switches] = totals_.voluntary_switches;
+  v[key::involuntary_switches] = totals_.involuntary_switches;
+  v[key::swap_bytes] = swap;
+  v[key::open_files] = open_files_;
+  v[key::sockets] = sockets_;
+  v[key::output_bytes] = files_.total_bytes();
+  v[key::output_files] = files_.count();
+  v[key::output_written_bytes] = files_.total_bytes_written();
+  for (const auto& [folder, bytes] : reading_.free_disk_bytes) v[key::disk_free_bytes] = bytes;
+  v[key::cpus] = machine_.cpus();
+  v[key::other_cpu_seconds] = other_cpu_;
+  v[key::steal_seconds] = reading_.steal_seconds - first_reading_.steal_seconds;
+  v[key::available_bytes] = reading_.memory_available_bytes;
+  const auto page = static_cast<double>(sysconf(_SC_PAGESIZE));
+  v[key::swap_in_bytes] = (reading_.swap_in_pages - first_reading_.swap_in_pages) * page;
+  v[key::swap_out_bytes] = (reading_.swap_out_pages - first_reading_.swap_out_pages) * page;
+  v[key::wall_minus_monotonic] = wall_minus_monotonic();
+  const auto set = [&](const char* name, const std::optional<double>& value, const std::optional<double>& first = 0.0) {
+    if (value) v[name] = *value - first.value_or(0);
+  };
+  set(key::throttled_seconds, reading_.throttled_seconds, first_reading_.throttled_seconds);
+  set(key::quota_cpus, reading_.cpu_quota_cores);
+  set(key::pressure_cpu_seconds, reading_.cpu_pressure_seconds, first_reading_.cpu_pressure_seconds);
+  set(key::pressure_io_seconds, reading_.io_pressure_seconds, first_reading_.io_pressure_seconds);
+  set(key::pressure_memory_seconds, reading_.memory_pressure_seconds, first_reading_.memory_pressure_seconds);
+  set(key::mhz, reading_.cpu_mhz);
+  if (counters_)
+    if (const auto counted = counters_->read()) {
+      v[key::instructions] = counted->instructions;
+      v[key::cycles] = counted->cycles;
+    }
+  return sample;
+}
+
+StallFinding Sampler::explain(double now, double silence) {
+  StallSituation situation{.silence = silence};
+  if (!work_.empty()) {
+    // The end of the silence only: what was done before its first output does not count.
+    const double from = std::max(now - std::min(silence, 10.0), work_.front().first);
+    const auto first = std::find_if(work_.begin(), work_.end(), [&](const auto& w) { return w.first >= from; });
+    if (first != work_.end()) {
+      const RecentWork &a = first->second, &b = work_.back().second;
+      situation.recent = {b.seconds - a.seconds,           b.cpu_seconds - a.cpu_seconds,
+                          b.read_bytes - a.read_bytes,     b.write_bytes - a.write_bytes,
+                          b.major_faults - a.major_faults, b.swapped_in_bytes - a.swapped_in_bytes};
+    }
+  }
+  for (const auto& [pid, time] : ended_workers_)
+    if (time > now - silence - 1) situation.dead_workers.push_back(pid);
+  return explain_stall(situation, tree_, trainer_);
+}
+
+}  // namespace isochron::observe

@@ -1,0 +1,96 @@
+// Watches a process tree ten times a second for well under 1 % of a core, and turns what it sees into
+// the samples, spans and facts of a run record.
+//
+//   Sampler sampler(pid, {.folders = {working_folder}});
+//   sampler.tick(now);                                   // every 100 ms; `now` in seconds since the start
+//   sampler.fill(record);                                // after the run, or any time
+//
+// Values have the names of timeline/sample_keys.h. tick() and fill() belong to one thread.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "isochron/observe/activity_log.h"
+#include "isochron/observe/hardware_counters.h"
+#include "isochron/observe/machine.h"
+#include "isochron/observe/process_tree.h"
+#include "isochron/observe/sample_store.h"
+#include "isochron/observe/stall.h"
+#include "isochron/observe/trainer.h"
+#include "isochron/observe/written_files.h"
+
+namespace isochron::observe {
+
+struct SamplerOptions {
+  std::vector<std::string> folders;            // where the command is expected to write
+  const HardwareCounters* counters = nullptr;  // attached before the command ran; may be absent
+};
+
+class Sampler {
+ public:
+  Sampler(int pid, const SamplerOptions& options);
+
+  void tick(double now);
+  // An epoch began or ended: samples around it keep their full resolution.
+  void pin(double time) { store_.pin(time); }
+
+  // Why nothing comes, for a command that has been silent for `silence` seconds.
+  StallFinding explain(double now, double silence);
+
+  // Adds samples, spans, facts, and by epoch the seconds of each phase.
+  void fill(RunRecord& run) const;
+
+  bool alive() const { return !tree_.alive().empty(); }
+  const std::vector<Sample>& samples() const { return store_.samples(); }
+  const ActivityLog& activities() const { return log_; }
+  const Activity& now_doing() const { return trainer_.last_activity(); }
+  // CPU seconds of the tree and bytes moved so far: to see whether a silent program works.
+  const ProcessCounters& totals() const { return totals_; }
+
+ private:
+  struct EpochChange {
+    double time;
+    int64_t value;
+  };
+
+  void look(double now);
+  void note_events(double now);
+  void look_at_files(double now);
+  void look_for_strangers(double now);
+  Sample make_sample(double now);
+  void add_facts(RunRecord& run) const;
+  void add_epochs(RunRecord& run) const;
+
+  int pid_;
+  ProcessTree tree_;
+  Machine machine_;
+  Trainer trainer_;
+  WrittenFiles files_;
+  StrangerFinder strangers_;
+  SampleStore store_;
+  ActivityLog log_;
+  const HardwareCounters* counters_;
+
+  int ticks_ = 0;
+  double last_tick_ = 0;
+  ProcessCounters totals_;
+  MachineReading reading_;
+  MachineReading first_reading_;
+  double own_cpu_at_start_ = 0;
+  double other_cpu_ = 0;
+  double children_started_ = 0;
+  double main_cpu_ = 0;
+  int open_files_ = 0, sockets_ = 0;
+  std::string why_no_stacks_;
+  std::vector<EpochChange> epochs_seen_;
+  std::map<int, double> ended_workers_;             // pid, time
+  std::map<std::string, double> busy_strangers_;    // command, core seconds
+  std::map<std::string, double> files_read_;        // path, size: files read while training
+  std::deque<std::pair<double, RecentWork>> work_;  // counters of the last half minute
+};
+
+}  // namespace isochron::observe

@@ -1,0 +1,94 @@
+// What a Sampler knows, put into a run record.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "isochron/observe/sampler.h"
+
+namespace isochron::observe {
+namespace {
+
+constexpr double kShortestSpan = 0.3;
+constexpr size_t kMaxSpans = 4000;
+constexpr size_t kHotSpotsPerEpoch = 3;
+
+const Epoch* epoch_at(const RunRecord& run, double time) {
+  for (const Epoch& epoch : run.epochs)
+    if (time >= epoch.start && time < epoch.start + epoch.seconds) return &epoch;
+  return nullptr;
+}
+
+std::string text_of(const Activity& activity) {
+  std::string text = activity.what.empty() ? std::string(name_of(activity.phase)) : activity.what;
+  if (!activity.user.empty()) text += " at " + activity.user;
+  return text;
+}
+
+}  // namespace
+
+void Sampler::fill(RunRecord& run) const {
+  run.samples = store_.samples();
+  add_epochs(run);
+  run.spans = log_.spans(kShortestSpan);
+  if (run.spans.size() > kMaxSpans) run.spans.resize(kMaxSpans);
+  for (Span& span : run.spans)
+    if (const Epoch* epoch = epoch_at(run, span.start + span.seconds / 2)) span.epoch = epoch->index;
+  if (!log_.empty())
+    for (Epoch& epoch : run.epochs) {
+      epoch.phases = log_.phases(epoch.start, epoch.start + epoch.seconds);
+      const auto shares = log_.shares(epoch.start, epoch.start + epoch.seconds);
+      for (size_t i = 0; i < std::min(shares.size(), kHotSpotsPerEpoch); ++i)
+        if (shares[i].seconds > 0.05 * epoch.seconds)
+          run.facts.push_back({"hotspot", fmt::format("{:.2f} s {}", shares[i].seconds, text_of(shares[i].activity)),
+                               "stack samples", epoch.start, epoch.index});
+    }
+  add_facts(run);
+}
+
+// Output that names no epochs, or none at all (--pid): a variable called epoch in the training loop
+// counts them.
+void Sampler::add_epochs(RunRecord& run) const {
+  if (!run.epochs.empty() || run.open_epoch || epochs_seen_.size() < 2) return;
+  const int64_t base = epochs_seen_.front().value;
+  for (size_t i = 0; i + 1 < epochs_seen_.size(); ++i) {
+    if (epochs_seen_[i].value < base || epochs_seen_[i + 1].value != epochs_seen_[i].value + 1) continue;
+    Epoch epoch;
+    epoch.index = static_cast<int>(epochs_seen_[i].value + (base == 0 ? 1 : 0));
+    epoch.start = epochs_seen_[i].time;
+    epoch.seconds = epochs_seen_[i + 1].time - epochs_seen_[i].time;
+    epoch.resolution = 0.1;
+    run.epochs.push_back(epoch);
+  }
+  run.facts.push_back({"epochs.from", "a variable of the training loop", "stack samples"});
+}
+
+void Sampler::add_facts(RunRecord& run) const {
+  const auto add = [&](const char* key, std::string value, const char* source) {
+    run.facts.push_back({key, std::move(value), source});
+  };
+  if (const std::string version = trainer_.python_version(); !version.empty()) add("python", version, "its memory");
+  if (log_.empty() && !why_no_stacks_.empty()) add("missing", "Python stacks: " + why_no_stacks_, "watch");
+  if (!counters_ || !counters_->read()) {
+    const std::string why = counters_ ? counters_->why_not() : "attached to a running process";
+    add("missing", "hardware counters: " + why, "watch");
+  }
+  for (const auto& [command, seconds] : busy_strangers_)
+    if (seconds >= 1) add("other_process", fmt::format("{:.1f} CPU seconds: {}", seconds, command), "/proc");
+  std::vector<std::pair<std::string, WrittenFile>> written(files_.files().begin(), files_.files().end());
+  std::sort(written.begin(), written.end(), [](const auto& a, const auto& b) {
+    return a.second.bytes_written + a.second.bytes > b.second.bytes_written + b.second.bytes;
+  });
+  for (size_t i = 0; i < std::min<size_t>(written.size(), 20); ++i) {
+    const auto& [path, file] = written[i];
+    run.facts.push_back({"written_file",
+                         fmt::format("{} ({:.0f} kB, written {} times, {:.0f} kB in all)", path, file.bytes / 1e3,
+                                     file.writes, std::max(file.bytes_written, file.bytes) / 1e3),
+                         "inotify", file.first_time});
+  }
+  for (const auto& [path, bytes] : files_read_)
+    if (bytes > 8 << 20) add("read_file", fmt::format("{} ({:.0f} MB)", path, bytes / 1e6), "/proc");
+  for (const auto& [pid, time] : ended_workers_)
+    if (ended_workers_.size() <= 64) run.facts.push_back({"child.ended", std::to_string(pid), "/proc", time});
+}
+
+}  // namespace isochron::observe
