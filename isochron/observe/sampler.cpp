@@ -118,10 +118,14 @@ void Sampler::look_at_files(double now) {
   files_.update(now);
 }
 
+std::vector<int> Sampler::pids() const {
+  std::vector<int> out;
+  for (const auto& [pid, process] : tree_.alive()) out.push_back(pid);
+  return out;
+}
+
 void Sampler::look_for_strangers(double now) {
-  std::vector<int> tree;
-  for (const auto& [pid, process] : tree_.alive()) tree.push_back(pid);
-  for (const BusyStranger& stranger : strangers_.look(now, tree))
+  for (const BusyStranger& stranger : strangers_.look(now, pids()))
     if (busy_strangers_.size() < 64 || busy_strangers_.contains(stranger.command))
       busy_strangers_[stranger.command] += stranger.cores * kStrangersEvery * 0.1;
 }

@@ -44,7 +44,8 @@ class Sampler {
   // Adds samples, spans, facts, and by epoch the seconds of each phase.
   void fill(RunRecord& run) const;
 
-  bool alive() const { return !tree_.alive().empty(); }
+  // The processes of the tree that live now.
+  std::vector<int> pids() const;
   const std::vector<Sample>& samples() const { return store_.samples(); }
   const ActivityLog& activities() const { return log_; }
   const Activity& now_doing() const { return trainer_.last_activity(); }

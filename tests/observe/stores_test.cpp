@@ -1,0 +1,100 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "isochron/observe/activity_log.h"
+#include "isochron/observe/sample_store.h"
+#include "isochron/observe/waiting.h"
+#include "isochron/observe/written_files.h"
+
+namespace isochron::observe {
+namespace {
+
+TEST(SampleStore, StaysWithinItsRoomAndKeepsEpochBorders) {
+  SampleStore store(100);
+  store.pin(7.25);
+  for (int i = 0; i < 5000; ++i) store.add({i * 0.1, {{"x", i}}});
+  const auto& samples = store.samples();
+  EXPECT_LE(samples.size(), 100u);
+  EXPECT_GE(samples.size(), 40u);
+  EXPECT_EQ(samples.front().time, 0);
+  EXPECT_NEAR(samples.back().time, 499.9, 1e-9);
+  const auto near = [&](double time) {
+    return std::any_of(samples.begin(), samples.end(), [&](const Sample& s) { return std::abs(s.time - time) < 1e-9; });
+  };
+  EXPECT_TRUE(near(7.2));
+  EXPECT_TRUE(near(7.3));
+  EXPECT_TRUE(
+      std::is_sorted(samples.begin(), samples.end(), [](const Sample& a, const Sample& b) { return a.time < b.time; }));
+}
+
+TEST(ActivityLog, SecondsByPhaseAreCutAtTheBorders) {
+  ActivityLog log;
+  const Activity input{Phase::input, "DataLoader", "a.py:1 f"}, forward{Phase::forward, "forward", "a.py:2 f"};
+  for (int i = 1; i <= 10; ++i) log.add(i * 0.1, 0.1, input);
+  for (int i = 11; i <= 30; ++i) log.add(i * 0.1, 0.1, forward);
+  const PhaseSeconds phases = log.phases(0.55, 2.05);
+  EXPECT_NEAR(phases[static_cast<size_t>(Phase::input)], 0.45, 1e-6);
+  EXPECT_NEAR(phases[static_cast<size_t>(Phase::forward)], 1.05, 1e-6);
+  const auto shares = log.shares(0, 3);
+  ASSERT_EQ(shares.size(), 2u);
+  EXPECT_EQ(shares[0].activity, forward);
+  EXPECT_NEAR(shares[0].seconds, 2.0, 1e-5);
+}
+
+TEST(ActivityLog, SpansSkipOverAFlicker) {
+  ActivityLog log;
+  const Activity trace{Phase::trace, "tracing", ""}, other{};
+  for (int i = 1; i <= 30; ++i) log.add(i * 0.1, 0.1, i == 15 ? other : trace);
+  const auto spans = log.spans(0.5);
+  ASSERT_EQ(spans.size(), 1u);
+  EXPECT_EQ(spans[0].name, "tracing");
+  EXPECT_EQ(spans[0].phase, Phase::trace);
+  EXPECT_NEAR(spans[0].seconds, 3.0, 1e-5);
+}
+
+TEST(ActivityLog, MemoryIsBoundedAndNoTimeIsLost) {
+  ActivityLog log;
+  for (int i = 1; i <= 400000; ++i) log.add(i * 0.1, 0.1, {i % 2 ? Phase::forward : Phase::backward, "x", ""});
+  const PhaseSeconds phases = log.phases(0, 40000);
+  EXPECT_NEAR(phases[static_cast<size_t>(Phase::forward)] + phases[static_cast<size_t>(Phase::backward)], 40000, 1);
+}
+
+TEST(WrittenFiles, CountsFilesInNewFoldersAndEveryRewriting) {
+  const std::string root = testing::TempDir() + "written_" + std::to_string(getpid());
+  std::filesystem::create_directories(root);
+  std::ofstream(root + "/before.txt") << "was there";
+  WrittenFiles files({root});
+  std::filesystem::create_directory(root + "/checkpoints");
+  files.update(1);
+  for (int i = 1; i <= 3; ++i) {
+    std::ofstream(root + "/checkpoints/last.pt") << std::string(1000 * static_cast<size_t>(i), 'x');
+    files.update(i);
+  }
+  EXPECT_EQ(files.count(), 1);
+  EXPECT_EQ(files.total_bytes(), 3000);
+  EXPECT_EQ(files.total_bytes_written(), 6000);
+  EXPECT_EQ(files.files().begin()->second.writes, 3);
+  std::filesystem::remove(root + "/checkpoints/last.pt");
+  files.update(4);
+  EXPECT_EQ(files.total_bytes(), 0);
+  std::filesystem::remove_all(root);
+}
+
+TEST(Waiting, SystemCallsOfTheKernelsFormat) {
+  const auto call =
+      parse_system_call("0 0x3 0x7f892edeb000 0x20000 0x22 0xffffffff 0x0 0x7ffcb93b06c8 0x7f892ef672ad\n");
+  ASSERT_TRUE(call);
+  EXPECT_EQ(call->number, 0);
+  EXPECT_EQ(call->arguments[0], 3u);
+  EXPECT_FALSE(parse_system_call("running\n"));
+  EXPECT_FALSE(parse_system_call("-1 0x7ffcb93b06c8 0x7f892ef672ad\n"));
+}
+
+}  // namespace
+}  // namespace isochron::observe

@@ -1,0 +1,147 @@
+// Whole sessions on small real programs.
+#include "isochron/observe/watch_session.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+
+namespace isochron::observe {
+namespace {
+
+using testing::HasSubstr;
+
+// Runs a Python program under watch with its output thrown away.
+struct Watched {
+  RunRecord run;
+  int status = -1;
+
+  explicit Watched(const std::string& program, WatchOptions options = {}) {
+    const std::string path = testing::TempDir() + "watched_" + std::to_string(getpid()) + ".py";
+    std::ofstream(path) << program;
+    const int out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO), null = open("/dev/null", O_WRONLY);
+    fflush(stdout);
+    dup2(null, STDOUT_FILENO);
+    dup2(null, STDERR_FILENO);
+    options.command = {"python3", "-u", path};
+    {
+      WatchSession session(options);
+      status = session.run();
+      run = session.record();
+    }
+    fflush(stdout);
+    dup2(out, STDOUT_FILENO);
+    dup2(err, STDERR_FILENO);
+    for (const int fd : {out, err, null}) close(fd);
+    unlink(path.c_str());
+  }
+
+  std::string fact(const std::string& key) const {
+    const Fact* found = run.find_fact(key);
+    return found ? found->value : "";
+  }
+};
+
+TEST(WatchSession, EpochsPhasesAndExitOfAProgramThatFails) {
+  const Watched watched(R"(
+import time
+def load_batch(): time.sleep(0.25)
+def train():
+    t = time.time()
+    while time.time() - t < 0.25: pass
+for epoch in range(3):
+    load_batch()
+    train()
+    print(f"Epoch {epoch + 1}/3 done, time=0.5", flush=True)
+raise SystemExit(4)
+)");
+  EXPECT_EQ(watched.status, 4);
+  EXPECT_EQ(watched.fact("exit"), "4");
+  EXPECT_EQ(watched.run.source, "watch");
+  ASSERT_EQ(watched.run.epochs.size(), 3u);
+  double input = 0, other = 0;
+  for (const Epoch& epoch : watched.run.epochs) {
+    input += epoch.phases[static_cast<size_t>(Phase::input)];
+    other += epoch.phases[static_cast<size_t>(Phase::other)];
+  }
+  EXPECT_GT(input, 0.3);
+  EXPECT_GT(other, 0.3);
+  EXPECT_GE(watched.run.samples.size(), 5u);
+}
+
+TEST(WatchSession, EpochsOfASilentProgramComeFromItsLoop) {
+  const Watched watched("import time\nfor epoch in range(4):\n  time.sleep(0.4)\n");
+  ASSERT_GE(watched.run.epochs.size(), 3u);
+  EXPECT_EQ(watched.run.epochs[0].index, 1);
+  EXPECT_EQ(watched.run.epochs[2].index, 3);
+  EXPECT_EQ(watched.fact("epochs.from"), "a variable of the training loop");
+}
+
+TEST(WatchSession, ADeadlockOfTwoThreadsIsToldAndEnded) {
+  const Watched watched(R"(
+import threading, time
+first, second = threading.Lock(), threading.Lock()
+def writer():
+    with second:
+        time.sleep(0.2)
+        with first: pass
+with first:
+    threading.Thread(target=writer, daemon=True).start()
+    time.sleep(0.1)
+    print("Epoch 1/3", flush=True)
+    with second: pass
+)",
+                        {.stall_seconds = 2, .end_when_stuck = true});
+  EXPECT_EQ(watched.status, 128 + 15);
+  EXPECT_EQ(watched.fact("stall.state"), "stuck");
+  EXPECT_EQ(watched.fact("stall.cause"), "wait.lock");
+  EXPECT_THAT(watched.fact("stall.summary"), HasSubstr("with second: pass"));
+}
+
+TEST(WatchSession, AChildThatWritesNothingIsAWaitForAWorker) {
+  const Watched watched(R"(
+import multiprocessing, time
+def work(queue): time.sleep(30)
+if __name__ == "__main__":
+    queue = multiprocessing.get_context("fork").Queue()
+    worker = multiprocessing.get_context("fork").Process(target=work, args=(queue,), daemon=True)
+    worker.start()
+    print("waiting", flush=True)
+    queue.get()
+)",
+                        {.stall_seconds = 2, .end_when_stuck = true});
+  EXPECT_EQ(watched.fact("stall.cause"), "wait.worker");
+  EXPECT_THAT(watched.fact("stall.summary"), HasSubstr("queue.get()"));
+}
+
+TEST(WatchSession, ASilentSocketIsAWaitForIo) {
+  const Watched watched(R"(
+import socket, threading, time
+server = socket.create_server(("127.0.0.1", 0))
+def sender():
+    peer, _ = server.accept()
+    time.sleep(30)
+threading.Thread(target=sender, daemon=True).start()
+client = socket.create_connection(server.getsockname())
+client.recv(10)
+)",
+                        {.stall_seconds = 2, .end_when_stuck = true});
+  EXPECT_EQ(watched.fact("stall.cause"), "wait.io");
+  EXPECT_THAT(watched.fact("stall.summary"), HasSubstr("tcp 127.0.0.1"));
+}
+
+TEST(WatchSession, ABusySilenceIsSlowAndNotStuck) {
+  std::string said;
+  const Watched watched("import time\nt = time.time()\nwhile time.time() - t < 2.5: pass\n",
+                        {.stall_seconds = 1,
+                         .end_when_stuck = true,
+                         .on_stall = [&](const StallFinding& finding, double) { said = finding.summary; }});
+  EXPECT_EQ(watched.status, 0);
+  EXPECT_THAT(said, HasSubstr("slow, not stuck"));
+}
+
+}  // namespace
+}  // namespace isochron::observe
