@@ -49,10 +49,9 @@ void Executable::run(std::span<void* const> inputs, std::span<void* const> outpu
   const int threads = parallel_ ? team.size() : 1;
   prepare_memory(threads);
   resolve(inputs, outputs);
-  fault_.row.store(INT64_MAX, std::memory_order_relaxed);
-  faulty_instruction_.store(-1, std::memory_order_relaxed);
+  fault_.clear();
   team.parallel(threads, [this](int thread, int of) { run_share(thread, of); });
-  if (fault_.row.load(std::memory_order_relaxed) != INT64_MAX) raise_fault();
+  if (fault_.found()) raise_fault();
 }
 
 void Executable::run_share(int thread, int threads) {
@@ -71,7 +70,7 @@ void Executable::run_share(int thread, int threads) {
       since = now;
     }
     // The barrier before a gate makes all threads see the same faults, so they stop together.
-    if (call.gate_before && fault_.row.load(std::memory_order_relaxed) != INT64_MAX) break;
+    if (call.gate_before && fault_.found()) break;
     const bool alone = call.serial || !call.kernel->parallel();
     if (alone && thread != 0) continue;
     KernelFrame frame{pointers_.data() + call.first_input,
@@ -81,16 +80,12 @@ void Executable::run_share(int thread, int threads) {
                       alone ? 0 : thread,
                       alone ? 1 : threads,
                       0,
-                      &fault_};
-    const int64_t fault_before = fault_.row.load(std::memory_order_relaxed);
+                      &fault_,
+                      static_cast<int32_t>(i)};
     for (int stage = 0; stage < call.kernel->stages(); ++stage) {
       if (stage && !alone && threads > 1) team.barrier();
       frame.stage = stage;
       call.kernel->run(frame);
-    }
-    if (fault_before == INT64_MAX && fault_.row.load(std::memory_order_relaxed) != INT64_MAX) {
-      int32_t none = -1;
-      faulty_instruction_.compare_exchange_strong(none, static_cast<int32_t>(i), std::memory_order_relaxed);
     }
   }
   if (thread == 0 && since)
@@ -98,10 +93,17 @@ void Executable::run_share(int thread, int threads) {
 }
 
 void Executable::raise_fault() {
-  const Instruction& call = instructions_[static_cast<size_t>(faulty_instruction_.load())];
-  const KernelFrame frame{
-      pointers_.data() + call.first_input, pointers_.data() + call.first_output, nullptr, nullptr, 0, 1, 0, &fault_};
-  call.kernel->raise(frame, fault_.row.load());
+  const Instruction& call = instructions_[static_cast<size_t>(fault_.call())];
+  const KernelFrame frame{pointers_.data() + call.first_input,
+                          pointers_.data() + call.first_output,
+                          nullptr,
+                          nullptr,
+                          0,
+                          1,
+                          0,
+                          &fault_,
+                          fault_.call()};
+  call.kernel->raise(frame, fault_.row());
   throw InternalError("a fault that is explained", __FILE__, __LINE__);
 }
 

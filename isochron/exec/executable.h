@@ -79,7 +79,6 @@ class Executable {
   size_t scratch_bytes_ = 0, shared_bytes_ = 0;
   std::byte* workspace_ = nullptr;
   DataFault fault_;
-  std::atomic<int32_t> faulty_instruction_{-1};
 };
 
 }  // namespace isochron

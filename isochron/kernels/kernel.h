@@ -10,6 +10,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -17,14 +18,31 @@
 
 namespace isochron {
 
-// Something wrong in the data, found while a plan ran: the first one by row is reported.
-struct DataFault {
-  std::atomic<int64_t> row{INT64_MAX};
-  void report(int64_t at) {
-    int64_t seen = row.load(std::memory_order_relaxed);
-    while (at < seen && !row.compare_exchange_weak(seen, at, std::memory_order_relaxed)) {
-    }
+// Something wrong in the data, found while a plan ran. The first call of the plan that found something counts, and of
+// its reports the one with the lowest row. The value is kept, for its memory may hold something else by the time the
+// error is made.
+class DataFault {
+ public:
+  bool found() const { return call_.load(std::memory_order_acquire) >= 0; }
+  int32_t call() const { return call_.load(std::memory_order_relaxed); }
+  int64_t row() const { return row_; }
+  double value() const { return value_; }
+
+  void clear() { call_.store(-1, std::memory_order_relaxed); }
+  void report(int32_t call, int64_t row, double value) {
+    std::lock_guard lock(mutex_);
+    const int32_t seen = call_.load(std::memory_order_relaxed);
+    if (seen >= 0 && (call > seen || (call == seen && row >= row_))) return;
+    row_ = row;
+    value_ = value;
+    call_.store(call, std::memory_order_release);
   }
+
+ private:
+  std::mutex mutex_;
+  std::atomic<int32_t> call_{-1};
+  int64_t row_ = 0;
+  double value_ = 0;
 };
 
 struct KernelFrame {
@@ -36,6 +54,10 @@ struct KernelFrame {
   int threads;
   int stage;
   DataFault* fault;
+  int32_t call;  // position of this kernel in the plan
+
+  // Row `row` of the data is wrong, with this value: the plan stops before it updates anything, and raise() explains.
+  void report(int64_t row, double value = 0) const { fault->report(call, row, value); }
 
   template <class T>
   const T* in(size_t i) const {
@@ -59,7 +81,7 @@ class Kernel {
   virtual bool parallel() const { return true; }
   // Output i may lie in the same memory as input i's, element by element.
   virtual bool in_place(size_t /*input*/, size_t /*output*/) const { return false; }
-  // The error for what run() reported as a fault at this row, with the inputs at hand.
+  // The error for what run() reported at this row; frame.fault->value() is the value reported with it.
   virtual void raise(const KernelFrame& /*frame*/, int64_t row) const {
     throw InternalError("a kernel that explains its faults", __FILE__, __LINE__, std::to_string(row));
   }

@@ -1,126 +1,97 @@
-// Reductions by a plain loop in (outer, reduce, inner) form: the reference that takes every dtype.
+// Reductions through kernels/reduce: the axes are ordered so that the reduced ones stand together, by strides alone.
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "isochron/kernels/kernel.h"
+#include "isochron/kernels/reduce/arg_reduce.h"
+#include "isochron/kernels/reduce/reduce.h"
 
 namespace isochron {
 namespace {
 
-// The axes of a reduction, transposed away by strides: kept axes and reduced axes with their distances in the input.
-struct Layout {
-  std::vector<int64_t> kept_dims, kept_strides, reduced_dims, reduced_strides;
-  int64_t outputs = 1, count = 1;
+using kernels::ArgReduceOp;
+using kernels::ReduceKernel;
+using kernels::ReduceOp;
+using kernels::TileProgram;
 
-  explicit Layout(const KernelRequest& request) {
-    const auto& axes = request.attributes().get<std::vector<int64_t>>("axes");
-    const Shape& shape = request.inputs[0].shape;
-    for (int i = 0; i < shape.rank(); ++i) {
-      const bool reduced = std::binary_search(axes.begin(), axes.end(), i);
-      (reduced ? reduced_dims : kept_dims).push_back(shape[i]);
-      (reduced ? reduced_strides : kept_strides).push_back(shape.elements(i + 1, shape.rank()));
-      (reduced ? count : outputs) *= shape[i];
-    }
-  }
-  static int64_t offset(int64_t index, const std::vector<int64_t>& dims, const std::vector<int64_t>& strides) {
-    int64_t at = 0;
-    for (size_t i = dims.size(); i-- > 0;) {
-      at += index % dims[i] * strides[i];
-      index /= dims[i];
-    }
-    return at;
-  }
-  // Calls f(element position, ordinal) for every element that goes into output o.
-  template <class F>
-  void each(int64_t o, F&& f) const {
-    const int64_t base = offset(o, kept_dims, kept_strides);
-    for (int64_t r = 0; r < count; ++r) f(base + offset(r, reduced_dims, reduced_strides), r);
-  }
+struct Reduction {
+  TileProgram program;
+  int begin, end;  // the reduced dimensions
 };
 
-enum class Reduction { sum, mean, prod, max, min, any, all, argmax, argmin };
+// Kept axes before the last reduced one, the reduced axes, kept axes after: the result is dense in the kept ones.
+Reduction reduction_of(const KernelRequest& request) {
+  const auto& axes = request.attributes().get<std::vector<int64_t>>("axes");
+  const TensorSpec& input = request.inputs[0];
+  const int rank = input.shape.rank();
+  const auto is_reduced = [&](int i) { return std::binary_search(axes.begin(), axes.end(), i); };
+  const int last = axes.empty() ? -1 : static_cast<int>(axes.back());
+  std::vector<int> order;
+  for (int i = 0; i < last; ++i)
+    if (!is_reduced(i)) order.push_back(i);
+  const auto begin = static_cast<int>(order.size());
+  for (int64_t axis : axes) order.push_back(static_cast<int>(axis));
+  const auto end = static_cast<int>(order.size());
+  for (int i = last + 1; i < rank; ++i) order.push_back(i);
 
-template <class T, class Wide>
-void reduce(Reduction how, const Layout& layout, const KernelFrame& f) {
-  const T* in = f.in<T>(0);
-  for (int64_t o = layout.outputs * f.thread / f.threads; o < layout.outputs * (f.thread + 1) / f.threads; ++o) {
-    if (how == Reduction::argmax || how == Reduction::argmin) {
-      Wide best{};
-      int64_t where = -1;
-      bool nan = false;
-      layout.each(o, [&](int64_t at, int64_t r) {
-        const Wide x = static_cast<Wide>(in[at]);
-        const bool x_nan = x != x;
-        if (where < 0 || (!nan && (x_nan || (how == Reduction::argmax ? x > best : x < best)))) {
-          best = x;
-          where = r;
-          nan = x_nan;
-        }
-      });
-      f.out<int64_t>()[o] = where;
-      continue;
-    }
-    Wide total = how == Reduction::prod || how == Reduction::all ? Wide(1) : Wide(0);
-    bool first = true;
-    layout.each(o, [&](int64_t at, int64_t) {
-      const Wide x = static_cast<Wide>(in[at]);
-      switch (how) {
-        case Reduction::prod:
-          total = total * x;
-          break;
-        case Reduction::max:
-          total = first || x > total || x != x ? (total != total && !first ? total : x) : total;
-          break;
-        case Reduction::min:
-          total = first || x < total || x != x ? (total != total && !first ? total : x) : total;
-          break;
-        case Reduction::any:
-          total = total != Wide(0) || x != Wide(0) ? Wide(1) : Wide(0);
-          break;
-        case Reduction::all:
-          total = total != Wide(0) && x != Wide(0) ? Wide(1) : Wide(0);
-          break;
-        default:
-          total = total + x;
-          break;
-      }
-      first = false;
-    });
-    if (how == Reduction::mean)
-      total = static_cast<Wide>(static_cast<double>(total) / static_cast<double>(layout.count));
-    if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>)
-      f.out<T>()[o] = T(static_cast<float>(total));
-    else
-      f.out<T>()[o] = static_cast<T>(total);
+  Reduction r{kernels::reduction_input(input.dtype, request.output().dtype, {}), begin, end};
+  r.program.rank = 0;
+  const auto add = [&](int64_t extent, int64_t stride) {
+    const auto at = static_cast<size_t>(r.program.rank++);
+    r.program.dims[at] = extent;
+    r.program.inputs[0].strides[at] = stride;
+  };
+  for (int axis : order) add(input.shape[axis], input.shape.elements(axis + 1, rank));
+  if (begin == end) {  // a scalar: reduced over one element
+    add(1, 1);
+    ++r.end;
   }
+  return r;
 }
 
-template <Reduction how>
+class TileReduction final : public Kernel {
+ public:
+  TileReduction(const Reduction& r, ReduceOp op) : kernel_(r.program, op, r.begin, r.end) {
+    constexpr int kManyThreads = 64;
+    for (int threads = 2; threads <= kManyThreads; ++threads) finishes_ |= kernel_.needs_finish(threads);
+  }
+  size_t shared_bytes(int threads) const override { return kernel_.scratch_bytes(threads); }
+  int stages() const override { return finishes_ ? 2 : 1; }
+  void run(const KernelFrame& f) const override {
+    if (f.stage == 0) return kernel_.run(f.inputs, f.outputs, f.shared, f.thread, f.threads);
+    if (f.thread == 0 && kernel_.needs_finish(f.threads)) kernel_.finish(f.outputs, f.shared, f.threads);
+  }
+
+ private:
+  ReduceKernel kernel_;
+  bool finishes_ = false;
+};
+
+template <ReduceOp op>
 KernelPtr make_reduction(const KernelRequest& request, std::string&) {
-  const Layout layout(request);
-  const DType dtype = request.inputs[0].dtype;
-  return make_kernel([layout, dtype](const KernelFrame& f) {
-    visit_dtype(dtype, [&]<class T>(Type<T>) {
-      if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, bfloat16> ||
-                    std::is_same_v<T, float16>)
-        reduce<T, double>(how, layout, f);
-      else
-        reduce<T, int64_t>(how, layout, f);
-    });
+  return std::make_unique<TileReduction>(reduction_of(request), op);
+}
+
+template <ArgReduceOp op>
+KernelPtr make_arg_reduction(const KernelRequest& request, std::string&) {
+  const int axis = static_cast<int>(request.attributes().get<std::vector<int64_t>>("axes")[0]);
+  const TensorSpec& input = request.inputs[0];
+  const kernels::ReduceShape shape{input.shape.elements(0, axis), input.shape[axis],
+                                   input.shape.elements(axis + 1, input.shape.rank())};
+  return make_kernel([shape, dtype = input.dtype](const KernelFrame& f) {
+    kernels::arg_reduce(op, f.inputs[0], dtype, shape, f.outputs[0], DType::int64, f.thread, f.threads);
   });
 }
 
 [[maybe_unused]] const bool kRegistered =
-    register_kernels({{"sum", "reference", make_reduction<Reduction::sum>},
-                      {"mean", "reference", make_reduction<Reduction::mean>},
-                      {"prod", "reference", make_reduction<Reduction::prod>},
-                      {"max", "reference", make_reduction<Reduction::max>},
-                      {"min", "reference", make_reduction<Reduction::min>},
-                      {"any", "reference", make_reduction<Reduction::any>},
-                      {"all", "reference", make_reduction<Reduction::all>},
-                      {"argmax", "reference", make_reduction<Reduction::argmax>},
-                      {"argmin", "reference", make_reduction<Reduction::argmin>}});
+    register_kernels({{"sum", "tile", make_reduction<ReduceOp::sum>},
+                      {"mean", "tile", make_reduction<ReduceOp::mean>},
+                      {"prod", "tile", make_reduction<ReduceOp::prod>},
+                      {"max", "tile", make_reduction<ReduceOp::max>},
+                      {"min", "tile", make_reduction<ReduceOp::min>},
+                      {"any", "tile", make_reduction<ReduceOp::any>},
+                      {"all", "tile", make_reduction<ReduceOp::all>},
+                      {"argmax", "simd", make_arg_reduction<ArgReduceOp::argmax>},
+                      {"argmin", "simd", make_arg_reduction<ArgReduceOp::argmin>}});
 
 }  // namespace
 }  // namespace isochron

@@ -79,17 +79,16 @@ Gradients to_extremes(G g) {
 Gradients of_product(G g) {
   const auto& axes = g.attributes().get<std::vector<int64_t>>("axes");
   const Tensor x = g.input();
-  std::vector<int64_t> order, back(static_cast<size_t>(x.rank()));
+  std::vector<int64_t> order;
   for (int i = 0; i < x.rank(); ++i)
     if (!std::binary_search(axes.begin(), axes.end(), i)) order.push_back(i);
   const auto kept_axes = static_cast<int>(order.size());
   order.insert(order.end(), axes.begin(), axes.end());
-  for (size_t i = 0; i < order.size(); ++i) back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
   const Tensor moved = transpose(x, order);
   const int64_t outer = moved.shape().elements(0, kept_axes), inner = moved.shape().elements(kept_axes, x.rank());
   const Tensor rows = reshape(moved, {outer, inner});
   const Tensor before = cumprod_exclusive(rows, false), after = cumprod_exclusive(rows, true);
-  const Tensor others = transpose(reshape(before * after, moved.shape().to_vector()), back);
+  const Tensor others = transpose(reshape(before * after, moved.shape().to_vector()), inverse_permutation(order));
   return {others * kept(g, g.grad())};
 }
 

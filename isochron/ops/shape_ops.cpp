@@ -37,30 +37,27 @@ const Op& kReshape =
                  .gradient = [](G g) -> Gradients { return {reshape(g.grad(), g.input().shape().to_vector())}; },
                  .cost = [](const RuleContext&, std::span<const TensorSpec>) -> Cost { return {}; }});
 
-const Op& kTranspose = register_op({.name = "transpose",
-                                    .doc = "Axes in another order.",
-                                    .arity = 1,
-                                    .rule = [](const RuleContext& c) -> Specs {
-                                      const Ints& order = ints(c, "permutation");
-                                      Ints sorted = order;
-                                      std::sort(sorted.begin(), sorted.end());
-                                      Ints all(static_cast<size_t>(c.shape().rank()));
-                                      std::iota(all.begin(), all.end(), 0);
-                                      if (sorted != all)
-                                        fail<ShapeError>(c.op, "needs each of the {} axes of {} once, got [{}]",
-                                                         all.size(), c.shape(), fmt::join(order, ", "));
-                                      Ints dims;
-                                      for (int64_t axis : order) dims.push_back(c.shape()[static_cast<int>(axis)]);
-                                      return {{c.dtype(), Shape(dims)}};
-                                    },
-                                    .gradient = [](G g) -> Gradients {
-                                      const Ints& order = g.attributes().get<Ints>("permutation");
-                                      Ints back(order.size());
-                                      for (size_t i = 0; i < order.size(); ++i)
-                                        back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
-                                      return {transpose(g.grad(), back)};
-                                    },
-                                    .cost = copying_cost});
+const Op& kTranspose =
+    register_op({.name = "transpose",
+                 .doc = "Axes in another order.",
+                 .arity = 1,
+                 .rule = [](const RuleContext& c) -> Specs {
+                   const Ints& order = ints(c, "permutation");
+                   Ints sorted = order;
+                   std::sort(sorted.begin(), sorted.end());
+                   Ints all(static_cast<size_t>(c.shape().rank()));
+                   std::iota(all.begin(), all.end(), 0);
+                   if (sorted != all)
+                     fail<ShapeError>(c.op, "needs each of the {} axes of {} once, got [{}]", all.size(), c.shape(),
+                                      fmt::join(order, ", "));
+                   Ints dims;
+                   for (int64_t axis : order) dims.push_back(c.shape()[static_cast<int>(axis)]);
+                   return {{c.dtype(), Shape(dims)}};
+                 },
+                 .gradient = [](G g) -> Gradients {
+                   return {transpose(g.grad(), inverse_permutation(g.attributes().get<Ints>("permutation")))};
+                 },
+                 .cost = copying_cost});
 
 const Op& kBroadcastTo =
     register_op({.name = "broadcast_to",
@@ -225,6 +222,20 @@ Tensor transpose(const Operand& x, const Ints& permutation) {
     for (int i = t.rank() - 1; i >= 0; --i) order.push_back(i);
   if (std::is_sorted(order.begin(), order.end()) && static_cast<int>(order.size()) == t.rank()) return t;
   return apply(kTranspose, {t}, {{"permutation", std::move(order)}}, x.where());
+}
+
+Ints axis_last(int rank, int axis) {
+  Ints order;
+  for (int i = 0; i < rank; ++i)
+    if (i != axis) order.push_back(i);
+  order.push_back(axis);
+  return order;
+}
+
+Ints inverse_permutation(const Ints& permutation) {
+  Ints back(permutation.size());
+  for (size_t i = 0; i < permutation.size(); ++i) back[static_cast<size_t>(permutation[i])] = static_cast<int64_t>(i);
+  return back;
 }
 
 Tensor broadcast_to(const Operand& x, const Shape& shape) {

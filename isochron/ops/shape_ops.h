@@ -14,6 +14,9 @@ namespace isochron {
 Tensor reshape(const Operand& x, const std::vector<int64_t>& shape);
 // Axes in the given order; reversed when none is given.
 Tensor transpose(const Operand& x, const std::vector<int64_t>& permutation = {});
+// The permutation that moves one axis to the end, and the one that undoes a permutation.
+std::vector<int64_t> axis_last(int rank, int axis);
+std::vector<int64_t> inverse_permutation(const std::vector<int64_t>& permutation);
 Tensor broadcast_to(const Operand& x, const Shape& shape);
 Tensor squeeze(const Operand& x, const std::vector<int64_t>& axes = {});
 Tensor expand_dims(const Operand& x, int64_t axis);

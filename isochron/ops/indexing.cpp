@@ -1,0 +1,95 @@
+#include "isochron/ops/indexing.h"
+
+#include "isochron/ops/create.h"
+#include "isochron/ops/elementwise.h"
+#include "isochron/ops/op.h"
+#include "isochron/ops/shape_ops.h"
+
+namespace isochron {
+namespace {
+
+using G = const GradientContext&;
+
+int axis_of(const Attributes& attributes) { return static_cast<int>(attributes.get<int64_t>("axis")); }
+
+// The shape of gather(x, indices, axis).
+Shape gathered(const RuleContext& c) {
+  if (!is_integral(c.dtype(1))) fail<DTypeError>(c.op, "indices must be integers, got {}", c.dtype(1));
+  const int axis = axis_of(c.attributes);
+  std::vector<int64_t> dims(c.shape(0).begin(), c.shape(0).begin() + axis);
+  dims.insert(dims.end(), c.shape(1).begin(), c.shape(1).end());
+  dims.insert(dims.end(), c.shape(0).begin() + axis + 1, c.shape(0).end());
+  return Shape(dims);
+}
+
+const Op& kGather =
+    register_op({.name = "gather",
+                 .doc = "Slices of x along an axis, picked by index.",
+                 .arity = 2,
+                 .rule = [](const RuleContext& c) -> Specs {
+                   return {{c.dtype(0), gathered(c)}};
+                 },
+                 .gradient = [](G g) -> Gradients {
+                   const Tensor x = g.input(0);
+                   return {scatter_add(zeros_like(x), g.input(1), g.grad(), axis_of(g.attributes())), Tensor()};
+                 },
+                 .cost = [](const RuleContext&, std::span<const TensorSpec> outputs) -> Cost {
+                   return {0, 2.0 * static_cast<double>(outputs[0].bytes())};
+                 }});
+
+const Op& kScatterAdd =
+    register_op({.name = "scatter_add",
+                 .doc = "Updates added to slices of x along an axis, picked by index.",
+                 .arity = 3,
+                 .rule = [](const RuleContext& c) -> Specs {
+                   const Shape expected = gathered(c);
+                   if (c.shape(2) != expected)
+                     fail<ShapeError>(c.op, "updates must be {} for x {} and indices {}, got {}", expected, c.shape(0),
+                                      c.shape(1), c.shape(2));
+                   if (c.dtype(0) != c.dtype(2))
+                     fail<DTypeError>(c.op, "x and updates need equal dtypes, got {} and {}", c.dtype(0), c.dtype(2));
+                   if (c.dtype(0) == DType::boolean) fail<DTypeError>(c.op, "needs numbers, got bool");
+                   return {c[0]};
+                 },
+                 .gradient = [](G g) -> Gradients {
+                   Gradients out(3);
+                   if (g.wanted(0)) out[0] = g.grad();
+                   if (g.wanted(2)) out[2] = gather(g.grad(), g.input(1), axis_of(g.attributes()));
+                   return out;
+                 },
+                 .cost = [](const RuleContext& c, std::span<const TensorSpec> outputs) -> Cost {
+                   return {static_cast<double>(c.shape(2).elements()),
+                           2.0 * static_cast<double>(outputs[0].bytes()) + 3.0 * static_cast<double>(c[2].bytes())};
+                 }});
+
+[[maybe_unused]] const bool kComposites = register_composites({
+    {"take", "Elements of the flattened tensor, picked by index."},
+    {"one_hot", "A last axis with a 1 where the index says."},
+});
+
+}  // namespace
+
+Tensor gather(const Operand& x, const Tensor& indices, int64_t axis) {
+  const Tensor t = x.tensor();
+  return apply(kGather, {t, indices}, {{"axis", int64_t{normalize_axis("gather", axis, t.rank())}}}, x.where());
+}
+
+Tensor take(const Operand& x, const Tensor& indices) {
+  return gather(Operand(reshape(x, {-1}), x.where()), indices, 0);
+}
+
+Tensor scatter_add(const Operand& x, const Tensor& indices, const Tensor& updates, int64_t axis) {
+  const Tensor t = x.tensor();
+  return apply(kScatterAdd, {t, indices, updates}, {{"axis", int64_t{normalize_axis("scatter_add", axis, t.rank())}}},
+               x.where());
+}
+
+Tensor one_hot(const Operand& indices, int64_t depth, DType dtype) {
+  const Tensor t = indices.tensor(DType::int64);
+  if (!is_integral(t.dtype())) fail<DTypeError>("one_hot", "indices must be integers, got {}", t.dtype());
+  if (depth < 0) fail<ValueError>("one_hot", "depth must not be negative, got {}", depth);
+  const Tensor column = expand_dims(Operand(cast(t, DType::int64), indices.where()), -1);
+  return cast(equal(column, arange(depth)), dtype);
+}
+
+}  // namespace isochron

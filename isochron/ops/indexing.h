@@ -1,0 +1,24 @@
+// Picking and placing by index.
+//
+//   gather(table, tokens);                     // (V, D), (B, T) -> (B, T, D)
+//   scatter_add(zeros({V, D}), tokens, dy);    // the other way round: rows that repeat add up
+//   one_hot(labels, 10);                       // (B) -> (B, 10)
+//
+// Indices are int32, int64 or uint8. One outside its axis is found when the plan runs: IndexError naming the position,
+// the value and the range.
+#pragma once
+
+#include "isochron/ops/operand.h"
+
+namespace isochron {
+
+// Slices of x along `axis`; the axes of `indices` stand in its place.
+Tensor gather(const Operand& x, const Tensor& indices, int64_t axis = 0);
+// Elements of the flattened x.
+Tensor take(const Operand& x, const Tensor& indices);
+// A copy of x with `updates`, shaped as gather(x, indices, axis), added to its slices along `axis`.
+Tensor scatter_add(const Operand& x, const Tensor& indices, const Tensor& updates, int64_t axis = 0);
+// A last axis of `depth` with a 1 where the index says; an index outside gives zeros.
+Tensor one_hot(const Operand& indices, int64_t depth, DType dtype = DType::float32);
+
+}  // namespace isochron

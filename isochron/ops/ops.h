@@ -1,0 +1,13 @@
+// All ops.
+#pragma once
+
+#include "isochron/ops/check.h"
+#include "isochron/ops/create.h"
+#include "isochron/ops/elementwise.h"
+#include "isochron/ops/indexing.h"
+#include "isochron/ops/matmul.h"
+#include "isochron/ops/random.h"
+#include "isochron/ops/reduce.h"
+#include "isochron/ops/shape_ops.h"
+#include "isochron/ops/softmax.h"
+#include "isochron/ops/sorting.h"
