@@ -161,7 +161,7 @@ const Op& kMod = binary(
     "mod", "Remainder of floor_div; has the sign of b.", arithmetic,
     [](G g) {
       return pair_gradients(
-          g, [&] { return g.grad(); }, [&] { return -g.grad() * floor_div(g.input(0), g.input(1)); });
+          g, [&] { return g.grad(); }, [&] { return -g.grad() * stop_gradient(floor_div(g.input(0), g.input(1))); });
     },
     false);
 
@@ -182,8 +182,8 @@ const Op& kIsFinite = unary("is_finite", "True where x is neither NaN nor infini
 
 // --- unary --------------------------------------------------------------------------------------------
 const Op& kNeg = unary("neg", "-x.", numeric, [](G g) -> Gradients { return {-g.grad()}; });
-const Op& kAbs =
-    unary("abs", "Absolute value.", numeric, [](G g) -> Gradients { return {g.grad() * sign(g.input())}; });
+const Op& kAbs = unary("abs", "Absolute value.", numeric,
+                       [](G g) -> Gradients { return {g.grad() * stop_gradient(sign(g.input()))}; });
 const Op& kSign = unary("sign", "-1, 0 or 1.", numeric, nullptr, kSteps);
 const Op& kFloor = unary("floor", "The largest integer not above x.", numeric, nullptr, kSteps);
 const Op& kCeil = unary("ceil", "The smallest integer not below x.", numeric, nullptr, kSteps);

@@ -19,6 +19,12 @@ using Ints = std::vector<int64_t>;
 
 const Ints& ints(const RuleContext& c, const char* name) { return c.attributes.get<Ints>(name); }
 
+Ints identity_permutation(int rank) {
+  Ints order(static_cast<size_t>(rank));
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
 Cost copying_cost(const RuleContext&, std::span<const TensorSpec> outputs) {
   return {0, 2.0 * static_cast<double>(outputs[0].bytes())};
 }
@@ -45,11 +51,9 @@ const Op& kTranspose =
                    const Ints& order = ints(c, "permutation");
                    Ints sorted = order;
                    std::sort(sorted.begin(), sorted.end());
-                   Ints all(static_cast<size_t>(c.shape().rank()));
-                   std::iota(all.begin(), all.end(), 0);
-                   if (sorted != all)
-                     fail<ShapeError>(c.op, "needs each of the {} axes of {} once, got [{}]", all.size(), c.shape(),
-                                      fmt::join(order, ", "));
+                   if (sorted != identity_permutation(c.shape().rank()))
+                     fail<ShapeError>(c.op, "needs each of the {} axes of {} once, got [{}]", c.shape().rank(),
+                                      c.shape(), fmt::join(order, ", "));
                    Ints dims;
                    for (int64_t axis : order) dims.push_back(c.shape()[static_cast<int>(axis)]);
                    return {{c.dtype(), Shape(dims)}};
@@ -220,7 +224,7 @@ Tensor transpose(const Operand& x, const Ints& permutation) {
   for (int64_t axis : permutation) order.push_back(normalize_axis("transpose", axis, t.rank()));
   if (permutation.empty())
     for (int i = t.rank() - 1; i >= 0; --i) order.push_back(i);
-  if (std::is_sorted(order.begin(), order.end()) && static_cast<int>(order.size()) == t.rank()) return t;
+  if (order == identity_permutation(t.rank())) return t;
   return apply(kTranspose, {t}, {{"permutation", std::move(order)}}, x.where());
 }
 

@@ -217,6 +217,9 @@ Variable Variable::of(const Tensor& tensor) {
 }
 
 void Variable::assign(const Tensor& value) const {
+  if (value.dtype() != dtype())
+    fail<DTypeError>("assign", "variable \"{}\" is {} and keeps that for life, got {}", name(), to_string(spec()),
+                     to_string(value.spec()));
   if (value.spec() != spec())
     fail<ShapeError>("assign", "variable \"{}\" is {} and keeps that for life, got {}", name(), to_string(spec()),
                      to_string(value.spec()));

@@ -1,4 +1,7 @@
 // 100 training losses of every optimizer against those of Keras and PyTorch, in eager loops and traced.
+// tests of op: sgd_update sgd_momentum_update adam_update amsgrad_update adamax_update nadam_update adagrad_update
+// tests of op: adadelta_update lion_update rmsprop_update rmsprop_momentum_update rmsprop_centered_update
+// tests of op: rmsprop_centered_momentum_update
 #include <gtest/gtest.h>
 
 #include <cmath>

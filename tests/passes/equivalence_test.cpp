@@ -1,4 +1,5 @@
 // Random graphs give the same values with each pass as with none.
+// tests of op: fused fused_reduce matmul_epilogue
 #include <gtest/gtest.h>
 
 #include <cstring>
