@@ -1,25 +1,15 @@
 #include "isochron/optim/optimizer.h"
 
+#include <algorithm>
+
 #include "isochron/exec/evaluate.h"
 #include "isochron/graph/tape.h"
 #include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
-#include "isochron/ops/reduce.h"
 #include "isochron/optim/checks.h"
 #include "isochron/optim/state.h"
 
 namespace isochron {
-namespace {
-
-Tensor sum_of_squares(const Tensor& gradient) { return sum(square(gradient)); }
-
-// The factor that brings this norm down to `limit`; NaN when the norm is not finite, as in Keras.
-Tensor norm_scale(const Tensor& squares, double limit) {
-  const Tensor norm = sqrt(squares);
-  return limit / maximum(norm, limit) + (norm - norm);
-}
-
-}  // namespace
 
 Optimizer::Optimizer(OptimizerOptions options) {
   if (options.name.empty()) options.name = "optimizer";
@@ -41,34 +31,48 @@ void Optimizer::add_param_group(ParamGroup group) {
 }
 
 void Optimizer::apply_gradients(const std::vector<Tensor>& gradients, const Parameters& variables) {
-  State& state = *state_;
-  const OptimizerOptions& options = state.options;
+  check_gradients(gradients, variables);
+  build(variables);
+  ++state_->calls;
+  for (const Variable& variable : variables) {
+    State::Tracked& entry = *state_->find(variable);
+    if (entry.last_call == state_->calls) fail<ValueError>(name(), "variable \"{}\" was given twice", variable.name());
+    entry.last_call = state_->calls;
+  }
+  try {
+    record_update(gradients, variables);
+  } catch (...) {
+    state_->forget_pending();
+    throw;
+  }
+  end_step();
+}
+
+void Optimizer::check_gradients(const std::vector<Tensor>& gradients, const Parameters& variables) const {
   if (gradients.size() != variables.size())
     fail<ValueError>(name(), "needs one gradient per variable, got {} gradients and {} variables", gradients.size(),
                      variables.size());
-  ++state.calls;
   bool any = false;
   for (size_t i = 0; i < gradients.size(); ++i) {
     if (!gradients[i].defined()) continue;
     any = true;
-    const Variable& variable = variables[i];
-    if (gradients[i].spec() != variable.spec())
-      fail<ShapeError>(name(), "the gradient of \"{}\" must be {} like the variable, got {}", variable.name(),
-                       to_string(variable.spec()), to_string(gradients[i].spec()));
+    if (gradients[i].spec() != variables[i].spec())
+      fail<ShapeError>(name(), "the gradient of \"{}\" must be {} like the variable, got {}", variables[i].name(),
+                       to_string(variables[i].spec()), to_string(gradients[i].spec()));
   }
   if (!any)
     fail<ValueError>(name(), "no gradient for any of {} variables: the loss does not depend on them", variables.size());
-  build(variables);
-  for (const Variable& variable : variables) {
-    State::Tracked& entry = *state.find(variable);
-    if (entry.last_call == state.calls) fail<ValueError>(name(), "variable \"{}\" was given twice", variable.name());
-    entry.last_call = state.calls;
-  }
+}
 
+void Optimizer::record_update(const std::vector<Tensor>& gradients, const Parameters& variables) {
+  State& state = *state_;
+  const OptimizerOptions& options = state.options;
   NodePhaseScope phase(Phase::update);
-  const int64_t collected = options.gradient_accumulation_steps.value_or(1);
-  const Tensor updates_done = collected > 1 ? floor_div(state.iterations, collected) : Tensor(state.iterations.read());
-  const Tensor enabled = collected > 1 ? equal(mod(state.iterations + 1, collected), 0) : Tensor();
+  Shared shared{.learning_rate = {}, .step = state.iterations.read(), .gradient_scale = {}, .enabled = {}};
+  if (options.gradient_accumulation_steps) {
+    shared.step = floor_div(state.iterations, *options.gradient_accumulation_steps);
+    shared.enabled = equal(mod(state.iterations + 1, *options.gradient_accumulation_steps), 0);
+  }
 
   struct Part {  // of one dtype, group and decay: updated together
     DType dtype;
@@ -81,28 +85,18 @@ void Optimizer::apply_gradients(const std::vector<Tensor>& gradients, const Para
   for (size_t i = 0; i < gradients.size(); ++i) {
     if (!gradients[i].defined()) continue;
     State::Tracked& entry = *state.find(variables[i]);
-    Tensor gradient = gradients[i];
-    if (options.loss_scale_factor) gradient = gradient / *options.loss_scale_factor;
-    if (collected > 1) {
-      const Tensor total = entry.accumulator + gradient;
-      entry.accumulator.assign(where(enabled, zeros_like(total), total));
-      gradient = total / static_cast<double>(collected);
-    }
-    if (options.clipnorm) gradient = gradient * norm_scale(sum_of_squares(gradient), *options.clipnorm);
-    if (options.clipvalue) gradient = clip(gradient, -*options.clipvalue, *options.clipvalue);
+    const Tensor gradient = state.processed(gradients[i], entry, shared.enabled);
     if (options.global_clipnorm) {
       const Tensor own = cast(sum_of_squares(gradient), DType::float64);
       squares = squares.defined() ? squares + own : own;
     }
-    auto part = parts.begin();
-    while (part != parts.end() &&
-           (part->dtype != gradient.dtype() || part->group != entry.group || part->decays != entry.decays))
-      ++part;
+    auto part = std::find_if(parts.begin(), parts.end(), [&](const Part& known) {
+      return known.dtype == gradient.dtype() && known.group == entry.group && known.decays == entry.decays;
+    });
     if (part == parts.end()) part = parts.insert(part, {gradient.dtype(), entry.group, entry.decays, {}});
     part->updates.push_back({entry.variable, gradient, {}});
     for (const auto& [name, slot] : entry.slots) part->updates.back().slots.push_back(slot);
   }
-  Shared shared{.learning_rate = {}, .step = updates_done, .gradient_scale = {}, .enabled = enabled};
   if (squares.defined()) shared.gradient_scale = norm_scale(squares, *options.global_clipnorm);
   begin_update(shared);
   for (const Part& part : parts) {
@@ -111,9 +105,8 @@ void Optimizer::apply_gradients(const std::vector<Tensor>& gradients, const Para
     shared.weight_decay = part.decays ? group.weight_decay.value_or(0) : 0;
     update_all(part.updates, shared);
   }
-  if (options.use_ema) update_averages(updates_done);
+  if (options.use_ema) update_averages(shared.step);
   state.iterations.assign_add(constant(1, DType::int64));
-  end_step();
 }
 
 void Optimizer::update_averages(const Tensor& updates_done) {
@@ -195,18 +188,7 @@ const Variable& Optimizer::iterations() const { return state_->iterations; }
 const std::string& Optimizer::name() const { return state_->options.name; }
 const OptimizerOptions& Optimizer::options() const { return state_->options; }
 
-std::vector<Variable> Optimizer::variables() const {
-  std::vector<Variable> all = {state_->iterations};
-  for (const State::Group& group : state_->groups)
-    if (group.rate.defined()) all.push_back(group.rate);
-  for (const auto& [name, variable] : state_->globals) all.push_back(variable);
-  for (const State::Tracked& entry : state_->tracked) {
-    for (const auto& [name, slot] : entry.slots) all.push_back(slot);
-    for (const Variable& extra : {entry.accumulator, entry.average})
-      if (extra.defined()) all.push_back(extra);
-  }
-  return all;
-}
+std::vector<Variable> Optimizer::variables() const { return state_->variables(); }
 
 void Optimizer::exclude_from_weight_decay(const Parameters& variables, const std::vector<std::string>& names) {
   if (state_->calls > 0)

@@ -147,6 +147,8 @@ class Optimizer {
 
  private:
   struct State;
+  void check_gradients(const std::vector<Tensor>& gradients, const Parameters& variables) const;
+  void record_update(const std::vector<Tensor>& gradients, const Parameters& variables);
   void update_averages(const Tensor& updates_done);
   std::shared_ptr<State> state_;
 };

@@ -4,6 +4,8 @@
 
 #include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
+#include "isochron/ops/op.h"
+#include "isochron/ops/reduce.h"
 #include "isochron/optim/checks.h"
 
 namespace isochron {
@@ -18,6 +20,13 @@ Variable filled_variable(const TensorSpec& spec, double initial, std::string nam
       std::fill_n(elements, spec.shape.elements(), static_cast<T>(initial));
   });
   return Variable(Tensor::from_storage(std::move(bytes), spec), {.name = std::move(name), .trainable = false});
+}
+
+Tensor sum_of_squares(const Tensor& gradient) { return sum(square(gradient)); }
+
+Tensor norm_scale(const Tensor& squares, double limit) {
+  const Tensor norm = sqrt(squares);
+  return limit / maximum(norm, limit) + (norm - norm);
 }
 
 Optimizer::State::State(OptimizerOptions given)
@@ -91,6 +100,40 @@ Optimizer::State::Tracked& Optimizer::State::track(const Variable& variable, siz
   index[variable.state()->variable] = tracked.size();
   tracked.push_back(std::move(entry));
   return tracked.back();
+}
+
+Tensor Optimizer::State::processed(Tensor gradient, const Tracked& entry, const Tensor& enabled) const {
+  if (options.loss_scale_factor) gradient = gradient / *options.loss_scale_factor;
+  if (options.gradient_accumulation_steps) {
+    const Tensor total = entry.accumulator + gradient;
+    entry.accumulator.assign(where(enabled, zeros_like(total), total));
+    gradient = total / static_cast<double>(*options.gradient_accumulation_steps);
+  }
+  if (options.clipnorm) gradient = gradient * norm_scale(sum_of_squares(gradient), *options.clipnorm);
+  if (options.clipvalue) gradient = clip(gradient, -*options.clipvalue, *options.clipvalue);
+  return gradient;
+}
+
+std::vector<Variable> Optimizer::State::variables() const {
+  std::vector<Variable> all = {iterations};
+  for (const Group& group : groups)
+    if (group.rate.defined()) all.push_back(group.rate);
+  for (const auto& [name, variable] : globals) all.push_back(variable);
+  for (const Tracked& entry : tracked) {
+    for (const auto& [name, slot] : entry.slots) all.push_back(slot);
+    for (const Variable& extra : {entry.accumulator, entry.average})
+      if (extra.defined()) all.push_back(extra);
+  }
+  return all;
+}
+
+void Optimizer::State::forget_pending() {
+  before.clear();
+  if (tracing_on_this_thread()) return;  // the trace takes back what it assigned
+  std::vector<Variable> all = variables();
+  for (const Tracked& entry : tracked) all.push_back(entry.variable);
+  for (const Variable& variable : all)
+    if (TensorState& held = *variable.state(); held.settled.node) held.set(std::exchange(held.settled, {}));
 }
 
 Variable Optimizer::State::slot_of(Tracked& entry, const std::string& slot, double initial) {

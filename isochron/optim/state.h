@@ -11,6 +11,10 @@ namespace isochron {
 // A variable that is not trained, every element `initial`, made without a graph.
 Variable filled_variable(const TensorSpec& spec, double initial, std::string name);
 
+Tensor sum_of_squares(const Tensor& gradient);
+// The factor that brings the norm, of which these are the squares, down to `limit`; NaN when it is not finite.
+Tensor norm_scale(const Tensor& squares, double limit);
+
 struct Optimizer::State {
   struct Group {
     Variable rate;  // undefined with a schedule
@@ -33,6 +37,11 @@ struct Optimizer::State {
   Tracked& track(const Variable& variable, size_t group, const std::vector<Slot>& slots);
   bool decays(const Variable& variable) const;
   Tracked* find(const Variable& variable);
+  // The gradient after scaling, accumulation and clipping on its own.
+  Tensor processed(Tensor gradient, const Tracked& entry, const Tensor& enabled) const;
+  // Drops assignments that were recorded and not run: an update failed half-way.
+  void forget_pending();
+  std::vector<Variable> variables() const;
   Variable slot_of(Tracked& tracked, const std::string& slot, double initial);
 
   OptimizerOptions options;

@@ -83,6 +83,27 @@ TEST(Optimizer, OneInUserCodeCollectsAndClipsGradients) {
   EXPECT_FLOAT_EQ(optimizer.variables()[2].item<float>(), 0.2f);  // 0.1 of (9 + 1) / 2, clipped to 2
 }
 
+TEST(Optimizer, AnUpdateThatThrowsHalfWayIsTakenBack) {
+  struct Picky : SignDescent {
+    void update_one(const Tensor& gradient, const Variable& variable, const Tensor& learning_rate) override {
+      SignDescent::update_one(gradient, variable, learning_rate);
+      if (variable.name() == "b" && fails) fail<ValueError>("Picky", "not this one");
+    }
+    bool fails = true;
+  };
+  Variable a(tensor({1.f}), {.name = "a"}), b(tensor({1.f}), {.name = "b"});
+  Picky optimizer;
+  const Tensor one = tensor({1.f});
+  EXPECT_THROW(optimizer.apply_gradients({one, one}, {a, b}), ValueError);
+  EXPECT_EQ(a.item(), 1);
+  EXPECT_EQ(b.item(), 1);
+  for (const Variable& variable : optimizer.variables())
+    EXPECT_EQ(variable.item(), variable.name() == "learning_rate" ? 0.01 : 0) << variable.name();
+  optimizer.fails = false;
+  optimizer.apply_gradients({one, one}, {a, b});
+  EXPECT_FLOAT_EQ(b.item<float>(), 0.99f);
+}
+
 TEST(Optimizer, StateIsNamedAfterTheVariableAndNotTrained) {
   Problem problem;
   Adam optimizer({.amsgrad = true});
