@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "isochron/base/clock.h"
 #include "isochron/passes/passes.h"
@@ -129,6 +130,7 @@ void Compiler::hold(int32_t node, int32_t buffer) {
   Buffer& b = buffers_[static_cast<size_t>(buffer)];
   b.last_read = std::max(b.last_read, last_reader_[n]);
   b.returned |= returned_[n][value_buffers_[n].size()] != 0;
+  b.updates |= replaced_input_[n][value_buffers_[n].size()] >= 0;
   value_buffers_[n].push_back(buffer);
 }
 
@@ -175,7 +177,10 @@ void Compiler::add_call(int32_t at) {
   out_->flops_ += cost.flops;
   for (ValueId in : node.inputs) call.inputs.push_back(buffer_of(in));
   if (node.op->updates.empty()) {
-    for (const TensorSpec& spec : node.outputs) call.outputs.push_back(new_buffer({}, spec.bytes()));
+    for (size_t o = 0; o < node.outputs.size(); ++o) {
+      const int32_t over = dying_input(at, call, o);
+      call.outputs.push_back(over >= 0 ? over : new_buffer({}, node.outputs[o].bytes()));
+    }
   } else {
     bind_updating_outputs(at, call);
   }
@@ -184,16 +189,39 @@ void Compiler::add_call(int32_t at) {
   calls_.push_back(std::move(call));
 }
 
+// A temporary that this call reads last and may write its output over, or -1. What updates an input may lie in that
+// input, so it shares with nobody.
+int32_t Compiler::dying_input(int32_t at, const Call& call, size_t output) const {
+  const GraphNode& node = graph_.nodes[static_cast<size_t>(at)];
+  if (replaced_input_[static_cast<size_t>(at)][output] >= 0) return -1;
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    const int32_t buffer = call.inputs[i];
+    const Buffer& b = buffers_[static_cast<size_t>(buffer)];
+    if (b.place.kind != Place::arena || b.updates || b.bytes != node.outputs[output].bytes()) continue;
+    if (needed_after(buffer, at)) continue;
+    if (std::find(call.outputs.begin(), call.outputs.end(), buffer) != call.outputs.end()) continue;
+    bool fits = true;
+    for (size_t j = 0; j < call.inputs.size(); ++j)
+      fits &= call.inputs[j] != buffer || call.kernel.kernel->in_place(j, output);
+    if (fits) return buffer;
+  }
+  return -1;
+}
+
 // Output i of an updating op lies where its input updates[i] lies, if nobody needs the old value; else in a copy.
 void Compiler::bind_updating_outputs(int32_t at, Call& call) {
   const GraphNode& node = graph_.nodes[static_cast<size_t>(at)];
   const size_t outputs = node.outputs.size();
+  std::vector<int32_t> read = call.inputs;
+  std::sort(read.begin(), read.end());
   for (size_t o = 0; o < outputs; ++o) {
     const auto input = static_cast<size_t>(updated_input(node, o));
     const int32_t buffer = call.inputs[input];
+    // A parameter may also be another one's gradient.
+    const auto [first, last] = std::equal_range(read.begin(), read.end(), buffer);
     const Place& place = buffers_[static_cast<size_t>(buffer)].place;
     const bool replaces = place.kind == Place::input && replaced_input_[static_cast<size_t>(at)][o] == place.index;
-    if (replaces && !needed_after(buffer, at)) {
+    if (replaces && last - first == 1 && !needed_after(buffer, at)) {
       call.outputs.push_back(buffer);
     } else {
       const int32_t copy = add_copy(buffer, node.outputs[o], node.phase);
@@ -278,23 +306,37 @@ void Compiler::lay_out_arena() {
         b.first = std::min(b.first, static_cast<int32_t>(c));
         b.last = std::max(b.last, static_cast<int32_t>(c));
       }
-  std::vector<Buffer*> living, starting;
+  std::vector<Buffer*> starting, ending;
   for (Buffer& b : buffers_)
     if (b.place.kind == Place::arena && b.last >= 0) starting.push_back(&b);
+  ending = starting;
   std::stable_sort(starting.begin(), starting.end(),
                    [](const Buffer* a, const Buffer* b) { return a->first < b->first; });
+  std::stable_sort(ending.begin(), ending.end(), [](const Buffer* a, const Buffer* b) { return a->last < b->last; });
+  std::map<int64_t, int64_t> gaps{{0, INT64_MAX}};  // begin -> end
+  auto dead = ending.begin();
   for (Buffer* b : starting) {
-    std::erase_if(living, [&](const Buffer* other) { return other->last < b->first; });
-    int64_t offset = 0;
-    for (const Buffer* other : living) {  // sorted by offset
-      if (offset + aligned(b->bytes) <= other->place.offset) break;
-      offset = std::max(offset, other->place.offset + aligned(other->bytes));
+    for (; (*dead)->last < b->first; ++dead) {
+      int64_t begin = (*dead)->place.offset, end = begin + aligned((*dead)->bytes);
+      if (begin == end) continue;
+      auto after = gaps.lower_bound(begin);
+      if (after->first == end) {
+        end = after->second;
+        after = gaps.erase(after);
+      }
+      if (after != gaps.begin() && std::prev(after)->second == begin)
+        std::prev(after)->second = end;
+      else
+        gaps.emplace_hint(after, begin, end);
     }
-    b->place.offset = offset;
-    living.insert(std::upper_bound(living.begin(), living.end(), b,
-                                   [](const Buffer* x, const Buffer* y) { return x->place.offset < y->place.offset; }),
-                  b);
-    out_->arena_bytes_ = std::max(out_->arena_bytes_, offset + aligned(b->bytes));
+    const int64_t bytes = aligned(b->bytes);
+    const auto gap = std::find_if(gaps.begin(), gaps.end(), [&](const auto& g) { return g.second - g.first >= bytes; });
+    const auto [begin, end] = *gap;
+    b->place.offset = begin;
+    out_->arena_bytes_ = std::max(out_->arena_bytes_, begin + bytes);
+    if (bytes == 0) continue;
+    gaps.erase(gap);
+    if (begin + bytes < end) gaps.emplace(begin + bytes, end);
   }
 }
 
@@ -311,36 +353,41 @@ void Compiler::place_barriers() {
       return {Place::arena, b.place.offset, b.place.offset + std::max<int64_t>(b.bytes, 1)};
     return {b.place.kind, b.place.index, b.place.index + 1};
   };
-  std::vector<Range> read, written;
+  // Touched since the last barrier by all threads and, apart, by thread 0 alone, which is in order with itself.
+  struct Touched {
+    std::vector<Range> read, written;
+  } by_all, by_one;
   barrier_before_.assign(calls_.size(), 0);
-  const auto conflicts = [](const std::vector<Range>& ranges, const Range& r) {
+  const auto overlaps = [](const std::vector<Range>& ranges, const Range& r) {
     return std::any_of(ranges.begin(), ranges.end(), [&](const Range& o) { return o.overlaps(r); });
   };
-  bool shared_in_use = false;
+  enum { unused, used_by_one, used_by_all } shared = unused;
   for (size_t c = 0; c < calls_.size(); ++c) {
     const Call& call = calls_[c];
     bool updates_input = false, barrier = false;
-    for (int32_t in : call.inputs) barrier |= conflicts(written, range_of(in));
-    for (int32_t out : call.outputs) {
-      const Range r = range_of(out);
-      barrier |= conflicts(written, r) || conflicts(read, r);
-      updates_input |= r.kind == Place::input;
+    const bool alone = call.serial || !call.kernel.kernel->parallel();
+    for (const Touched* touched : {&by_all, &by_one}) {
+      if (alone && touched == &by_one) continue;
+      for (int32_t in : call.inputs) barrier |= overlaps(touched->written, range_of(in));
+      for (int32_t out : call.outputs)
+        barrier |= overlaps(touched->written, range_of(out)) || overlaps(touched->read, range_of(out));
     }
+    for (int32_t out : call.outputs) updates_input |= buffers_[static_cast<size_t>(out)].place.kind == Place::input;
     const bool uses_shared = call.kernel.kernel->shared_bytes(2) > 0 || call.kernel.kernel->stages() > 1;
-    barrier |= uses_shared && shared_in_use;
+    barrier |= uses_shared && (shared == used_by_all || (shared == used_by_one && !alone));
     if (updates_input && gate_ < 0) {
       gate_ = static_cast<int32_t>(c);
       barrier = true;
     }
     if (barrier && c > 0) {
       barrier_before_[c] = 1;
-      read.clear();
-      written.clear();
-      shared_in_use = false;
+      by_all = by_one = {};
+      shared = unused;
     }
-    shared_in_use |= uses_shared;
-    for (int32_t in : call.inputs) read.push_back(range_of(in));
-    for (int32_t out : call.outputs) written.push_back(range_of(out));
+    if (uses_shared) shared = alone ? used_by_one : used_by_all;
+    Touched& touched = alone ? by_one : by_all;
+    for (int32_t in : call.inputs) touched.read.push_back(range_of(in));
+    for (int32_t out : call.outputs) touched.written.push_back(range_of(out));
   }
 }
 

@@ -21,6 +21,7 @@ class Compiler {
     int32_t first = INT32_MAX, last = -1;  // calls that touch it
     int32_t last_read = -1;                // node that reads it last
     bool returned = false;                 // also a plain output of the graph, which is copied at the end
+    bool updates = false;                  // or one that takes the place of an input
   };
   struct Call {
     int32_t node = -1;
@@ -39,6 +40,7 @@ class Compiler {
   int32_t add_copy(int32_t from, const TensorSpec& spec, Phase phase, int32_t to = -1);
   void add_constant(int32_t node);
   void add_call(int32_t node);
+  int32_t dying_input(int32_t node, const Call& call, size_t output) const;
   void bind_updating_outputs(int32_t node, Call& call);
   void place_outputs();
   bool lies_in_an_input(ValueId v) const;

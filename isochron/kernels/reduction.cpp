@@ -1,15 +1,13 @@
 // Reductions through kernels/reduce: the axes are ordered so that the reduced ones stand together, by strides alone.
 #include <algorithm>
 
-#include "isochron/kernels/kernel.h"
 #include "isochron/kernels/reduce/arg_reduce.h"
-#include "isochron/kernels/reduce/reduce.h"
+#include "isochron/kernels/tile_reduction.h"
 
 namespace isochron {
 namespace {
 
 using kernels::ArgReduceOp;
-using kernels::ReduceKernel;
 using kernels::ReduceOp;
 using kernels::TileProgram;
 
@@ -48,27 +46,10 @@ Reduction reduction_of(const KernelRequest& request) {
   return r;
 }
 
-class TileReduction final : public Kernel {
- public:
-  TileReduction(const Reduction& r, ReduceOp op) : kernel_(r.program, op, r.begin, r.end) {
-    constexpr int kManyThreads = 64;
-    for (int threads = 2; threads <= kManyThreads; ++threads) finishes_ |= kernel_.needs_finish(threads);
-  }
-  size_t shared_bytes(int threads) const override { return kernel_.scratch_bytes(threads); }
-  int stages() const override { return finishes_ ? 2 : 1; }
-  void run(const KernelFrame& f) const override {
-    if (f.stage == 0) return kernel_.run(f.inputs, f.outputs, f.shared, f.thread, f.threads);
-    if (f.thread == 0 && kernel_.needs_finish(f.threads)) kernel_.finish(f.outputs, f.shared, f.threads);
-  }
-
- private:
-  ReduceKernel kernel_;
-  bool finishes_ = false;
-};
-
 template <ReduceOp op>
 KernelPtr make_reduction(const KernelRequest& request, std::string&) {
-  return std::make_unique<TileReduction>(reduction_of(request), op);
+  const Reduction r = reduction_of(request);
+  return std::make_unique<TileReduction>(r.program, op, r.begin, r.end);
 }
 
 template <ArgReduceOp op>

@@ -112,17 +112,21 @@ std::vector<const char*> tile_op_names() {
 
 std::optional<TileProgram> lower_to_tile(const KernelRequest& request, std::string& why_not) {
   const GraphNode& node = request.node;
-  const Shape& space = node.outputs[0].shape;
+  // A reduction at the end gives its last output another shape.
+  const AttributeValue* shape = node.body ? node.attributes.find("shape") : nullptr;
+  const Shape space = shape ? Shape(std::get<std::vector<int64_t>>(*shape)) : node.outputs[0].shape;
+  const size_t dense = node.outputs.size() - (shape ? 1 : 0);
   TileProgram program;
   program.rank = space.rank();
   for (int i = 0; i < space.rank(); ++i) program.dims[static_cast<size_t>(i)] = space[i];
   for (const TensorSpec& input : request.inputs) program.inputs.push_back(operand(input, space));
-  for (const TensorSpec& output : node.outputs) {
-    if (output.shape != space) {
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    const TensorSpec& output = node.outputs[i];
+    if (i < dense && output.shape != space) {
       why_not = "outputs of different shapes";
       return std::nullopt;
     }
-    program.outputs.push_back(operand(output, space));
+    program.outputs.push_back(operand({output.dtype, space}, space));
   }
 
   if (!node.body) {

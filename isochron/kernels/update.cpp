@@ -1,7 +1,9 @@
 // Update ops run by the loops in optimizer/: numbers that depend on the step are worked out here, in double.
+#include <algorithm>
 #include <cmath>
 #include <string_view>
 
+#include "isochron/kernels/gemm/gemm.h"
 #include "isochron/kernels/kernel.h"
 #include "isochron/kernels/optimizer/update.h"
 #include "isochron/ops/update.h"
@@ -9,6 +11,7 @@
 namespace isochron {
 namespace {
 
+using kernels::GemmShape;
 using kernels::TensorSlices;
 using kernels::UpdateMethod;
 using kernels::UpdateRule;
@@ -55,38 +58,77 @@ class UpdateKernel final : public Kernel {
         rule_(binding.rule),
         fixed_(request.attributes()),
         shared_(static_cast<size_t>(request.attributes().get<int64_t>("shared"))),
-        slots_(request.node.op->updates.size() - 1) {
+        slots_(request.node.op->updates.size() - 1),
+        product_(request.attributes().get_or("product", false)),
+        group_inputs_(2 + slots_ + (product_ ? 1 : 0)) {
     rule_.nesterov = request.attributes().get_or("nesterov", false);
     rule_.pytorch = request.attributes().get_or("pytorch", false);
     rule_.coupled_decay = request.attributes().get_or("coupled_decay", false);
     for (size_t i = 0; i < shared_; ++i) double_[i] = request.inputs[i].dtype == DType::float64;
-    for (size_t at = shared_; at < request.inputs.size(); at += 2 + slots_)
+    for (size_t at = shared_; at < request.inputs.size(); at += group_inputs_) {
       sizes_.push_back(request.inputs[at].shape.elements());
+      if (!product_) continue;
+      const Shape &x = request.inputs[at + 1].shape, &dy = request.inputs[at + group_inputs_ - 1].shape;
+      products_.push_back({.m = x[1], .n = dy[1], .k = x[0], .trans_a = true});
+    }
   }
 
-  size_t scratch_bytes(int) const override { return sizes_.size() * sizeof(TensorSlices<T>); }
+  size_t scratch_bytes(int threads) const override {
+    size_t bytes = sizes_.size() * sizeof(TensorSlices<T>);
+    for (const GemmShape& shape : products_) bytes = std::max(bytes, gemm_tiles_scratch_bytes(shape, threads));
+    return bytes;
+  }
 
   void run(const KernelFrame& frame) const override {
     if (!*frame.in<bool>(kUpdateEnabled)) return;
     T scalars[kernels::kUpdateScalars];
     fill_scalars(frame, scalars);
+    if constexpr (std::is_same_v<T, float>)
+      if (product_) return update_from_products(frame, scalars);
     auto* tensors = static_cast<TensorSlices<T>*>(frame.scratch);
-    for (size_t group = 0; group < sizes_.size(); ++group) {
-      T* states[3] = {};
-      const size_t first = group * (1 + slots_);
-      for (size_t slot = 0; slot < slots_; ++slot) states[binding_.state[slot]] = frame.out<T>(first + 1 + slot);
-      tensors[group] = {.param = frame.out<T>(first),
-                        .grad = frame.in<T>(shared_ + group * (2 + slots_) + 1),
-                        .s0 = states[0],
-                        .s1 = states[1],
-                        .s2 = states[2],
-                        .size = sizes_[group],
-                        .weight_decay = static_cast<T>(fixed_.weight_decay)};
-    }
+    for (size_t group = 0; group < sizes_.size(); ++group) tensors[group] = slices(frame, group);
     update_tensors(rule_, tensors, static_cast<int64_t>(sizes_.size()), scalars, frame.thread, frame.threads);
   }
 
  private:
+  TensorSlices<T> slices(const KernelFrame& frame, size_t group) const {
+    T* states[3] = {};
+    const size_t first = group * (1 + slots_);
+    for (size_t slot = 0; slot < slots_; ++slot) states[binding_.state[slot]] = frame.out<T>(first + 1 + slot);
+    return {.param = frame.out<T>(first),
+            .grad = frame.in<T>(shared_ + group * group_inputs_ + 1),
+            .s0 = states[0],
+            .s1 = states[1],
+            .s2 = states[2],
+            .size = sizes_[group],
+            .weight_decay = static_cast<T>(fixed_.weight_decay)};
+  }
+
+  // The gradient of parameter (m, n) is X^T dY, X (k, m), dY (k, n): each block is applied as soon as it is known.
+  void update_from_products(const KernelFrame& frame, const float* scalars) const {
+    for (size_t group = 0; group < sizes_.size(); ++group) {
+      const GemmShape& shape = products_[group];
+      struct Context {
+        const UpdateRule& rule;
+        TensorSlices<float> tensor;
+        const float* scalars;
+        int64_t columns;
+      } context{rule_, slices(frame, group), scalars, shape.n};
+      const float* x = context.tensor.grad;
+      const float* dy = frame.in<float>(shared_ + (group + 1) * group_inputs_ - 1);
+      if (shape.k == 1) {
+        update_outer_product(rule_, context.tensor, scalars, shape.m, shape.n, x, dy, frame.thread, frame.threads);
+        continue;
+      }
+      const kernels::GemmArgs args{.a = x, .b = dy, .lda = shape.m, .ldb = shape.n};
+      gemm_tiles(shape, args, frame.scratch, frame.thread, frame.threads, &context,
+                 [](void* to, int64_t row, int64_t col, int64_t rows, int64_t cols, const float* tile, int64_t ld) {
+                   const auto& c = *static_cast<const Context*>(to);
+                   update_block(c.rule, c.tensor, c.columns, c.scalars, row, col, rows, cols, tile, ld);
+                 });
+    }
+  }
+
   double number(const KernelFrame& frame, size_t input) const {
     return double_[input] ? *frame.in<double>(input) : static_cast<double>(*frame.in<float>(input));
   }
@@ -119,6 +161,9 @@ class UpdateKernel final : public Kernel {
   UpdateRule rule_;
   Fixed fixed_;
   size_t shared_, slots_;
+  bool product_;
+  size_t group_inputs_;
+  std::vector<GemmShape> products_;
   bool double_[kUpdateMomentumProduct + 1] = {};
   std::vector<int64_t> sizes_;
 };

@@ -8,6 +8,8 @@
 // have one dtype, float32 or float64. Numbers that do not change are attributes (doubles): beta_1, beta_2, epsilon,
 // weight_decay, dampening, momentum_decay; flags (bools): nesterov, pytorch, coupled_decay. kernels/optimizer/update.h
 // has the formulas.
+//
+// With product=true (a pass sets it) a group is (parameter, x, slots…, dy) and its gradient is x^T dy.
 #pragma once
 
 #include <span>

@@ -91,6 +91,9 @@ class ElementwiseFusion {
     for (int32_t i = 0; i < count_; ++i)
       for (ValueId in : node(i).inputs) users_[static_cast<size_t>(in.node)].push_back(i);
     for (ValueId out : graph_.outputs) returned_[static_cast<size_t>(out.node)] = true;
+    updates_.resize(static_cast<size_t>(count_), false);
+    for (const GraphUpdate& update : graph_.updates)
+      updates_[static_cast<size_t>(graph_.outputs[static_cast<size_t>(update.output)].node)] = true;
   }
 
   bool same_class(int32_t a, int32_t b) {
@@ -102,7 +105,9 @@ class ElementwiseFusion {
     for (int32_t i = 0; i < count_; ++i)
       for (ValueId in : node(i).inputs) {
         if (state(in.node).free) continue;
-        const int32_t least = state(in.node).stage + (same_class(in.node, i) ? 0 : 1);
+        // What overwrites a variable runs last, so nothing that others wait for may be in its group.
+        const bool joins = same_class(in.node, i) && !updates_[static_cast<size_t>(i)];
+        const int32_t least = state(in.node).stage + (joins ? 0 : 1);
         state(i).stage = std::max(state(i).stage, least);
       }
   }
@@ -157,18 +162,20 @@ class ElementwiseFusion {
           if (end > begin && registers > kMostRegisters) break;
           ++end;
         }
-        if (end - begin > 1 || has_constant(members[begin])) emit_run(rewriter, {&members[begin], end - begin});
+        if (end - begin > 1 || gains_alone(members[begin])) emit_run(rewriter, {&members[begin], end - begin});
         begin = end;
       }
     }
     rewriter.finish();
   }
 
-  // A constant in a body is an immediate; outside it is one more operand to load.
-  bool has_constant(int32_t at) const {
+  // A constant in a body is an immediate; outside it is one more operand to load. And a reduction can only join a body.
+  bool gains_alone(int32_t at) const {
+    if (node(at).op == known_ops().broadcast_to) return false;
     const auto& inputs = node(at).inputs;
-    return node(at).op != known_ops().broadcast_to &&
-           std::any_of(inputs.begin(), inputs.end(), [&](ValueId in) { return is_constant(in); });
+    const auto& users = users_[static_cast<size_t>(at)];
+    return std::any_of(inputs.begin(), inputs.end(), [&](ValueId in) { return is_constant(in); }) ||
+           std::any_of(users.begin(), users.end(), [&](int32_t user) { return is_fusible_reduction(node(user)); });
   }
 
   void emit_run(Rewriter& rewriter, std::span<const int32_t> members) {
@@ -225,7 +232,7 @@ class ElementwiseFusion {
   int32_t count_ = 0;
   std::vector<State> states_;
   std::vector<SmallVector<int32_t, 2>> users_;
-  std::vector<bool> returned_;
+  std::vector<bool> returned_, updates_;
   std::map<int32_t, std::vector<int32_t>> groups_;
 };
 

@@ -10,7 +10,14 @@ void fold_constants(Graph& graph);
 void simplify_algebra(Graph& graph);
 void choose_layout(Graph& graph);
 void merge_common_subexpressions(Graph& graph);
+void drop_assignments(Graph& graph);
 void fuse_matmul_epilogues(Graph& graph);
 void fuse_elementwise(Graph& graph);
+void fuse_reductions(Graph& graph);
+void fuse_updates(Graph& graph);
+void move_gradients_into_updates(Graph& graph);
+
+// Whether fuse_reductions can join the node to the fused node it reads: its axes are neighbours.
+bool is_fusible_reduction(const GraphNode& node);
 
 }  // namespace isochron

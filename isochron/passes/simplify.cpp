@@ -140,7 +140,7 @@ Result simplify_node(Rewriter& r, ValueId v) {
   if (!op->elementwise || node.inputs.empty()) return std::nullopt;
   const TensorSpec spec = node.outputs[0];
   const ValueId a = node.inputs[0];
-  if (op == k.stop_gradient || op == k.assign) return a;
+  if (op == k.stop_gradient) return a;
   if (op == k.cast) return simplify_cast(r, v, a, spec);
   if ((op == k.neg || op == k.logical_not) && r.graph[a].op == op) return r.graph[a].inputs[0];
   if (op == k.square && (r.graph[a].op == k.neg || r.graph[a].op == k.abs))

@@ -113,6 +113,87 @@ TEST(FuseElementwise, LongChainsAreCut) {
   EXPECT_LT(nodes_named(graph, "fused"), 40u);
 }
 
+TEST(FuseReductions, AMeanOfSquaresIsOneNode) {
+  const Tensor a = floats(), b = floats();
+  EXPECT_EQ(after({"fuse_elementwise", "fuse_reductions"}, {mean(square(a - b))}),
+            "%0 = data : float32(2, 3)\n"
+            "%1 = data : float32(2, 3)\n"
+            "%2 = fused_reduce(%0, %1) compute=0 steps=2 shape=[2, 3] reduce=mean begin=0 end=2 {sub square} : "
+            "float32()\n"
+            "return %2\n");
+}
+
+TEST(FuseReductions, WhatOthersReadIsStoredToo) {
+  const Tensor x = floats();
+  const Tensor y = exp(x) * 2;
+  EXPECT_EQ(after({"fuse_elementwise", "fuse_reductions"}, {y, sum(y, {0})}),
+            "%0 = data : float32(2, 3)\n"
+            "%1 = fused_reduce(%0) compute=0 steps=2 shape=[2, 3] reduce=sum begin=0 end=1 {exp constant mul} : "
+            "float32(2, 3), float32(3,)\n"
+            "return %1.0, %1.1\n");
+}
+
+TEST(FuseReductions, AxesThatAreNotNeighboursStayApart) {
+  const Tensor x = ones({2, 3, 4}), y = reshape(floats(), {2, 3, 1});
+  Graph graph = graph_of({sum(exp(x * y + y), {0, 2})});
+  run_pass(graph, "fuse_elementwise");
+  run_pass(graph, "fuse_reductions");
+  EXPECT_EQ(nodes_named(graph, "sum"), 1u);
+  EXPECT_EQ(nodes_named(graph, "fused_reduce"), 0u);
+}
+
+// x^T dy goes into the update of w; b's gradient is a sum and stays an input.
+struct Step {
+  Variable w{ones({3, 2})}, b{zeros({2})};
+  Tensor x = floats(), dy = tensor({{1.f, 2.f}, {3.f, 4.f}});
+  Tensor dw = matmul(x, dy, {.transpose_a = true}), db = sum(dy, {0});
+  std::vector<Tensor> shared{constant(0.1, DType::float32), constant(0, DType::int64), constant(1, DType::float32),
+                             constant(1, DType::boolean)};
+  std::vector<Tensor> update(const std::vector<Tensor>& groups, double decay = 0) const {
+    std::vector<Tensor> inputs = shared;
+    inputs.insert(inputs.end(), groups.begin(), groups.end());
+    return apply_many(op_named("sgd_update"), inputs, {{"shared", int64_t{4}}, {"weight_decay", decay}});
+  }
+};
+
+TEST(FuseUpdates, EqualMethodsAndSettingsMeet) {
+  const Step s;
+  Graph graph = graph_of({s.update({s.w, s.dw})[0], s.update({s.b, s.db})[0]});
+  run_pass(graph, "fuse_updates");
+  EXPECT_EQ(nodes_named(graph, "sgd_update"), 1u);
+  graph = graph_of({s.update({s.w, s.dw})[0], s.update({s.b, s.db}, 0.1)[0]});
+  run_pass(graph, "fuse_updates");
+  EXPECT_EQ(nodes_named(graph, "sgd_update"), 2u);
+}
+
+TEST(FuseUpdates, ASecondStepStaysBehindTheFirst) {
+  const Step s;
+  const Tensor once = s.update({s.w, s.dw})[0];
+  Graph graph = graph_of({s.update({once, s.dw})[0]});
+  run_pass(graph, "fuse_updates");
+  EXPECT_EQ(nodes_named(graph, "sgd_update"), 2u);
+}
+
+TEST(GradientIntoUpdate, AProductIsNeverStored) {
+  const Step s;
+  const std::vector<Tensor> updated = s.update({s.w, s.dw, s.b, s.db});
+  Graph graph = graph_of(updated);
+  run_pass(graph, "gradient_into_update");
+  EXPECT_EQ(nodes_named(graph, "matmul"), 0u);
+  EXPECT_EQ(nodes_named(graph, "sgd_update"), 2u);
+}
+
+TEST(GradientIntoUpdate, LeavesGradientsThatOthersReadAndOperandsThatChange) {
+  const Step s;
+  Graph graph = graph_of({s.update({s.w, s.dw})[0], s.dw});
+  run_pass(graph, "gradient_into_update");
+  EXPECT_EQ(nodes_named(graph, "matmul"), 1u);
+  const Variable other(ones({2, 3}));
+  graph = graph_of({s.update({s.w, matmul(other, s.dy, {.transpose_a = true})})[0]});
+  run_pass(graph, "gradient_into_update");
+  EXPECT_EQ(nodes_named(graph, "matmul"), 1u);
+}
+
 TEST(CompileTime, NodesOfADeepModelGrowWithItsDepthAlone) {
   const auto nodes_of = [](int layers) {
     std::vector<Variable> weights;

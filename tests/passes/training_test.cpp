@@ -1,0 +1,92 @@
+// Whole training steps with all passes against none.
+#include <gtest/gtest.h>
+
+#include "isochron/exec/evaluate.h"
+#include "isochron/graph/tape.h"
+#include "isochron/ops/create.h"
+#include "isochron/ops/elementwise.h"
+#include "isochron/ops/matmul.h"
+#include "isochron/ops/reduce.h"
+#include "isochron/ops/shape_ops.h"
+#include "isochron/optim/optimizers.h"
+#include "pass_helpers.h"
+
+namespace isochron::test {
+namespace {
+
+Tensor wave(const Shape& shape, double pace) {
+  return reshape(sin(arange(0, static_cast<double>(shape.elements()), 1, DType::float32) * pace), shape.to_vector());
+}
+
+// Two layers, ten steps; the loss before each step, then every weight.
+template <class MakeOptimizer>
+std::vector<float> train(int64_t batch, const MakeOptimizer& make_optimizer) {
+  clear_cache();
+  Variable w1(wave({40, 24}, 0.7) * 0.3), b1(zeros({24})), w2(wave({24, 5}, 1.3) * 0.3), b2(zeros({5}));
+  const std::vector<Variable> variables{w1, b1, w2, b2};
+  auto optimizer = make_optimizer();
+  const Tensor x = wave({batch, 40}, 0.37), target = wave({batch, 5}, 2.1);
+  eval({x, target});
+  std::vector<float> numbers;
+  for (int step = 0; step < 10; ++step) {
+    GradientTape tape;
+    const Tensor hidden = gelu(relu(matmul(x, w1) + b1));
+    const Tensor loss = mean(square(matmul(hidden, w2) + b2 - target));
+    optimizer.apply_gradients(tape.gradient(loss, variables), variables);
+    numbers.push_back(loss.item<float>());
+  }
+  for (const Variable& variable : variables)
+    for (float value : variable.to_vector<float>()) numbers.push_back(value);
+  return numbers;
+}
+
+template <class MakeOptimizer>
+void expect_equal_training(int64_t batch, const MakeOptimizer& make_optimizer) {
+  std::vector<float> plain;
+  {
+    OnlyPasses none({});
+    plain = train(batch, make_optimizer);
+  }
+  const std::vector<float> optimized = train(batch, make_optimizer);
+  ASSERT_LT(plain[9], plain[0]);
+  ASSERT_EQ(plain.size(), optimized.size());
+  for (size_t i = 0; i < plain.size(); ++i) ASSERT_NEAR(optimized[i], plain[i], 2e-4) << "number " << i;
+}
+
+TEST(Training, PassesKeepTheCurve) {
+  for (int64_t batch : {1, 2, 8}) {
+    expect_equal_training(batch, [] { return Adam({.learning_rate = 1e-2}); });
+    expect_equal_training(batch, [] { return SGD({.learning_rate = 1e-1, .momentum = 0.9}); });
+  }
+}
+
+TEST(Training, AParameterMayBeTheGradientOfAnother) {
+  Variable a(tensor({1.f, 2.f, 3.f})), b(tensor({10.f, 20.f, 30.f}));
+  const std::vector<Variable> variables{a, b};
+  SGD optimizer({.learning_rate = 0.5});
+  GradientTape tape;
+  const Tensor loss = sum(a * b);
+  optimizer.apply_gradients(tape.gradient(loss, variables), variables);
+  EXPECT_EQ(a.to_vector<float>(), (std::vector<float>{-4, -8, -12}));
+  EXPECT_EQ(b.to_vector<float>(), (std::vector<float>{9.5, 19, 28.5}));
+}
+
+// What the forward pass also reads must not wait until variables may be overwritten.
+TEST(Training, AnAssignedValueThatOthersReadIsCopied) {
+  const Tensor x = tensor({1.f, 2.f, 3.f});
+  Variable running(zeros({3}));
+  const Tensor value = exp(x) + 1;
+  running.assign(value);
+  const Tensor y = tanh(value) * 2;
+  Graph graph = graph_of({running, y});
+  graph.updates.push_back({0, 0});
+  run_passes(graph);
+  EXPECT_NE(to_string(graph).find("assign("), std::string::npos);
+  running.assign(x * 2);
+  Graph alone = graph_of({running});
+  run_pass(alone, "assignments");
+  EXPECT_EQ(to_string(alone).find("assign("), std::string::npos);
+}
+
+}  // namespace
+}  // namespace isochron::test
