@@ -32,6 +32,60 @@ struct StridedCopy {
     }
   }
 
+  // Where row `row` of the leading dimensions starts; dimension `without` is left out.
+  struct Offsets {
+    int64_t from, to;
+  };
+  Offsets offsets(int64_t row, size_t without) const {
+    Offsets at{0, 0};
+    for (size_t i = dims.size() - 1; i-- > 0;) {
+      if (i == without) continue;
+      const int64_t index = row % dims[i];
+      row /= dims[i];
+      at.from += index * from[i];
+      at.to += index * to[i];
+    }
+    return at;
+  }
+
+  // The dimension along which the source is contiguous, if the destination is along the last; else the last.
+  size_t contiguous_in_source() const {
+    const size_t last = dims.size() - 1;
+    if (from[last] == 1 || to[last] != 1) return last;
+    for (size_t i = 0; i < last; ++i)
+      if (from[i] == 1 && dims[i] > 1) return i;
+    return last;
+  }
+
+  // Rows of the source become columns of the destination. Squares of one cache line a side go through a buffer, so that
+  // every line of either side is touched once, whatever the strides.
+  template <class T>
+  void transpose(const T* in, T* out, size_t across, int thread, int threads) const {
+    constexpr int64_t kSide = 64 / sizeof(T);
+    const size_t last = dims.size() - 1;
+    const int64_t columns = dims[last], rows = dims[across];
+    int64_t planes = 1;
+    for (size_t i = 0; i < last; ++i)
+      if (i != across) planes *= dims[i];
+    const int64_t squares_down = (rows + kSide - 1) / kSide, stripes = planes * squares_down;
+    T square[kSide][kSide];
+    for (int64_t stripe = stripes * thread / threads; stripe < stripes * (thread + 1) / threads; ++stripe) {
+      const auto [f, t] = offsets(stripe / squares_down, across);
+      const int64_t first = stripe % squares_down * kSide, height = std::min(kSide, rows - first);
+      const T* a = in + f + first;
+      T* b = out + t + first * to[across];
+      for (int64_t column = 0; column < columns; column += kSide) {
+        const int64_t width = std::min(kSide, columns - column);
+        for (int64_t j = 0; j < width; ++j)
+          std::memcpy(square[j], a + (column + j) * from[last], static_cast<size_t>(height) * sizeof(T));
+        for (int64_t i = 0; i < height; ++i) {
+          T* line = b + i * to[across] + column;
+          for (int64_t j = 0; j < width; ++j) line[j] = square[j][i];
+        }
+      }
+    }
+  }
+
   template <class T>
   void run_typed(const void* source, void* destination, int thread, int threads) const {
     const T* in = static_cast<const T*>(source) + from_offset;
@@ -41,6 +95,8 @@ struct StridedCopy {
       if (thread == 0) *out = *in;
       return;
     }
+    if (const size_t across = contiguous_in_source(); across < rank - 1)
+      return transpose<T>(in, out, across, thread, threads);
     const int64_t inner = dims[rank - 1], fi = from[rank - 1], ti = to[rank - 1];
     int64_t rows = 1;
     for (size_t i = 0; i + 1 < rank; ++i) rows *= dims[i];
@@ -51,13 +107,7 @@ struct StridedCopy {
     const int64_t first = split_inner ? inner * thread / threads : 0,
                   last = split_inner ? inner * (thread + 1) / threads : inner;
     for (int64_t row = first_row; row < last_row; ++row) {
-      int64_t rest = row, f = 0, t = 0;
-      for (size_t i = rank - 1; i-- > 0;) {
-        const int64_t index = rest % dims[i];
-        rest /= dims[i];
-        f += index * from[i];
-        t += index * to[i];
-      }
+      const auto [f, t] = offsets(row, rank);
       const T* a = in + f;
       T* b = out + t;
       if (fi == 1 && ti == 1)
