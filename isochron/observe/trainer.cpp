@@ -28,12 +28,12 @@ constexpr char kGenerator[] = TF_DATA("18GeneratorDatasetOp7Dataset8Iterator" GE
 #undef GET_NEXT
 #undef TF_DATA
 
-bool has_file(const PythonThread& thread, std::string_view part) {
-  return std::any_of(thread.frames.begin(), thread.frames.end(),
-                     [&](const PythonFrame& f) { return f.code->file.find(part) != std::string::npos; });
+// In a DataLoader worker's loop; merely importing that module does not make a worker.
+bool in_worker_loop(const PythonThread& thread) {
+  return std::any_of(thread.frames.begin(), thread.frames.end(), [](const PythonFrame& f) {
+    return f.code->function == "_worker_loop" && f.code->file.find("torch/utils/data/") != std::string::npos;
+  });
 }
-
-constexpr std::string_view kWorkerLoop = "torch/utils/data/_utils/worker.py";
 
 }  // namespace
 
@@ -68,7 +68,7 @@ void Trainer::find_workers(const ProcessTree& tree, double now) {
       workers_.insert(pid);
       candidate.role_known = true;
     } else if (candidate.python) {
-      if (const auto main = candidate.python->main_thread(); main && has_file(*main, kWorkerLoop)) {
+      if (const auto main = candidate.python->main_thread(); main && in_worker_loop(*main)) {
         workers_.insert(pid);
         candidate.role_known = true;
       }
@@ -147,7 +147,7 @@ void Trainer::refine_loader(Activity& activity, const ProcessTree& tree, double 
     if (workers_.contains(pid) && found != candidates_.end() && found->second.python) {
       const auto main = found->second.python->main_thread();
       if (!main) continue;
-      if (has_file(*main, kWorkerLoop)) {
+      if (in_worker_loop(*main)) {
         loading = true;
         const Activity inside = activity_of(main->frames);
         if (!inside.user.empty()) activity.user = inside.user;
