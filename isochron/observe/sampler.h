@@ -64,6 +64,7 @@ class Sampler {
   void look_for_strangers(double now);
   Sample make_sample(double now);
   void add_facts(RunRecord& run) const;
+  void add_input_facts(RunRecord& run) const;
   void add_epochs(RunRecord& run) const;
 
   int pid_;

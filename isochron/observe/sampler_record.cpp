@@ -10,6 +10,7 @@ namespace {
 
 constexpr double kShortestSpan = 0.3;
 constexpr size_t kMaxSpans = 4000;
+constexpr double kLongWait = 1;
 constexpr size_t kHotSpotsPerEpoch = 3;
 
 const Epoch* epoch_at(const RunRecord& run, double time) {
@@ -42,7 +43,24 @@ void Sampler::fill(RunRecord& run) const {
           run.facts.push_back({"hotspot", fmt::format("{:.2f} s {}", shares[i].seconds, text_of(shares[i].activity)),
                                "stack samples", epoch.start, epoch.index});
     }
+  add_input_facts(run);
   add_facts(run);
+}
+
+// Long waits in stages of tf.data that fill up: what TensorFlow's own log says only after ten seconds.
+void Sampler::add_input_facts(RunRecord& run) const {
+  double cache = 0, shuffle = 0;
+  for (const Span& span : run.spans) {
+    if (span.name == kCacheFill) cache += span.seconds;
+    if (span.name != kShuffleFill || span.seconds < kLongWait) continue;
+    shuffle = std::max(shuffle, span.seconds);
+    run.facts.push_back({"shuffle.fill", fmt::format("the shuffle buffer was being filled for {:.1f} s", span.seconds),
+                         "stack samples", span.start, span.epoch});
+  }
+  if (shuffle > 0) run.facts.push_back({"shuffle.seconds", fmt::format("{:.1f}", shuffle), "stack samples"});
+  if (cache > 0)
+    run.facts.push_back({"dataset.cache", fmt::format("steps waited {:.1f} s while the cache was being filled", cache),
+                         "stack samples"});
 }
 
 // Output that names no epochs, or none at all (--pid): a variable called epoch in the training loop
@@ -73,7 +91,7 @@ void Sampler::add_facts(RunRecord& run) const {
     add("missing", "hardware counters: " + why, "watch");
   }
   for (const auto& [command, seconds] : busy_strangers_)
-    if (seconds >= 1) add("other_process", fmt::format("{:.1f} CPU seconds: {}", seconds, command), "/proc");
+    if (seconds >= 1) add("neighbour", fmt::format("{} used {:.0f} CPU seconds", command, seconds), "/proc");
   std::vector<std::pair<std::string, WrittenFile>> written(files_.files().begin(), files_.files().end());
   std::sort(written.begin(), written.end(), [](const auto& a, const auto& b) {
     return a.second.bytes_written + a.second.bytes > b.second.bytes_written + b.second.bytes;

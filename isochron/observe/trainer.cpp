@@ -14,7 +14,7 @@ constexpr double kClearlyBusier = 1.5;  // CPU time that moves the title of trai
 #define GET_NEXT "15GetNextInternalEPNS0_15IteratorContextEPSt6vectorINS_6TensorESaIS7_EEPb"
 constexpr char kGetNext[] =
     TF_DATA("16IteratorResource7GetNextEPNS_15OpKernelContextEPSt6vectorINS_6TensorESaIS5_EEPb");
-constexpr char kShuffleFill[] =
+constexpr char kShuffleFillCall[] =
     TF_DATA("20ShuffleDatasetOpBase18ShuffleDatasetBase8Iterator10FillBufferEPNS0_15IteratorContextE");
 constexpr char kCacheWrite[] = TF_DATA(
     "14CacheDatasetOp17MemoryDatasetBase14MemoryIterator20MemoryWriterIterator"
@@ -109,8 +109,8 @@ std::optional<Trainer::Look> Trainer::look(const ProcessTree& tree, double now) 
 void Trainer::refine_executing(Activity& activity, char main_state, double now) {
   if (activity.phase != Phase::forward && activity.phase != Phase::validate) return;
   if (tensorflow_pid_ != pid_ || (!tensorflow_ && now >= next_scanner_attempt_)) {
-    const std::vector<std::string> names = {kGetNext, kShuffleFill, kCacheWrite, kFileCacheWrite,
-                                            kMap,     kParallelMap, kGenerator};
+    const std::vector<std::string> names = {kGetNext, kShuffleFillCall, kCacheWrite, kFileCacheWrite,
+                                            kMap,     kParallelMap,     kGenerator};
     tensorflow_ = StackScanner::find(pid_, "libtensorflow_cc.so", names);
     if (!tensorflow_) tensorflow_ = StackScanner::find(pid_, "_pywrap_tensorflow_internal.so", names);
     tensorflow_pid_ = pid_;
@@ -127,9 +127,9 @@ void Trainer::refine_executing(Activity& activity, char main_state, double now) 
   if (!found.contains(kGetNext)) return;
   activity.phase = Phase::input;
   if (found.contains(kCacheWrite) || found.contains(kFileCacheWrite))
-    activity.what = "tf.data filling its cache";
-  else if (found.contains(kShuffleFill))
-    activity.what = "tf.data filling its shuffle buffer";
+    activity.what = kCacheFill;
+  else if (found.contains(kShuffleFillCall))
+    activity.what = kShuffleFill;
   else if (found.contains(kGenerator))
     activity.what = "tf.data generator";
   else if (found.contains(kMap) || found.contains(kParallelMap))
@@ -159,7 +159,7 @@ void Trainer::refine_loader(Activity& activity, const ProcessTree& tree, double 
       starting = true;
     }
   }
-  if (starting && !loading) activity.what = "starting DataLoader workers";
+  if (starting && !loading) activity.what = kWorkerStart;
 }
 
 }  // namespace isochron::observe

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "isochron/base/clock.h"
 #include "isochron/base/error.h"
@@ -56,7 +57,7 @@ WatchSession::~WatchSession() {
   if (thread_.joinable()) thread_.join();
 }
 
-double WatchSession::seconds() const { return seconds_between(start_ns_, monotonic_ns()); }
+double WatchSession::seconds() const { return running_ ? seconds_between(start_ns_, monotonic_ns()) : end_; }
 
 int WatchSession::run() { return options_.pid ? run_attached() : run_command(); }
 
@@ -73,7 +74,8 @@ int WatchSession::run_command() {
   relay_->on_end_requested = [&](int signal) {
     take_stock(seconds());
     const std::lock_guard lock(mutex_);
-    facts_.push_back({"ended.by", fmt::format("signal {}", signal), "watch", seconds()});
+    if (!std::exchange(ended_by_us_, true))
+      facts_.push_back({"ended.by", fmt::format("signal {}", signal), "watch", seconds()});
   };
   thread_ = std::thread([&] { sample_until_stopped(); });
   const int status = relay_->run();
@@ -84,6 +86,8 @@ int WatchSession::run_command() {
   stopping_.notify_all();
   thread_.join();
   const std::lock_guard lock(mutex_);
+  running_ = false;
+  end_ = seconds();
   facts_.push_back({"exit", exit_text(status), "wait status"});
   return shell_status(status);
 }
@@ -112,6 +116,9 @@ int WatchSession::run_attached() {
   }
   stopping_.notify_all();
   thread_.join();
+  running_ = false;
+  ended_by_us_ = true;  // its exit status is not ours to see
+  end_ = seconds();
   return 0;
 }
 
@@ -205,14 +212,18 @@ RunRecord WatchSession::record() const {
   run.facts.insert(run.facts.end(), facts_.begin(), facts_.end());
   const auto add = [&](const char* key, std::string value) { run.facts.push_back({key, std::move(value), "watch"}); };
   add("silence", fmt::format("{:.1f}", seconds() - last_output_));
-  if (stall_) {
+  if (stall_ && stall_->stuck) {
     add("stall.seconds", fmt::format("{:.1f}", stall_silence_));
-    add("stall.state", stall_->stuck ? "stuck" : "slow");
-    if (!stall_->cause.empty()) add("stall.cause", stall_->cause);
-    add("stall.summary", stall_->summary);
-    for (const std::string& line : stall_->evidence) add("stall.evidence", line);
-    for (const std::string& line : stall_->stack) add("stall.stack", line);
+    // "wait.worker" is told as stall.worker, "memory.swap" as stall.swap
+    const std::string kind = stall_->cause.substr(stall_->cause.find('.') + 1);
+    add(kind.empty() ? "stall.unknown" : ("stall." + kind).c_str(), stall_->summary);
+    for (const std::string& line : stall_->evidence) add("stall.stack", line);
+    for (const std::string& line : stall_->stack) add("stall.stack", "at " + line);
+  } else if (stall_) {
+    add("stall.slow", stall_->summary);
   }
+  if (!(stall_ && stall_->stuck) && (running_ || ended_by_us_))
+    add("finished", running_ ? "still running" : "ended by a signal while it was at work");
   return run;
 }
 

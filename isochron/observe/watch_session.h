@@ -74,6 +74,9 @@ class WatchSession {
   mutable std::mutex mutex_;  // sampler_, console_, stall_
   std::condition_variable stopping_;
   bool stop_ = false;
+  std::atomic<bool> running_{true};
+  bool ended_by_us_ = false;  // or by whom we passed the signal on for
+  double end_ = 0;
   std::thread thread_;
   std::atomic<double> last_output_{0};
   double longest_silence_ = 0;  // between two outputs so far
