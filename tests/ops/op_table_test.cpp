@@ -125,6 +125,10 @@ TEST_P(OpTable, RefusesWithTheDocumentedError) {
       EXPECT_EQ(error.kind(), refusal.kind) << error.what();
       EXPECT_NE(std::string(error.what()).find(refusal.message), std::string::npos)
           << "got      " << error.what() << "\nexpected " << refusal.message;
+      // A composite refuses through the op it is made of, and its message says which.
+      if (find_op(one().op) && refusal.message[0] != '[') {
+        EXPECT_EQ(error.operation(), one().op) << error.what();
+      }
       EXPECT_FALSE(error.operation().empty()) << error.what();
     }
   }
@@ -143,6 +147,21 @@ TEST(OpTableIsWhole, EveryReferenceIsUsedAndEveryGradientChecked) {
   }
   for (const ReferenceCase& reference : reference_cases())
     EXPECT_TRUE(names.count(reference.op)) << "ops.json has " << reference.op;
+}
+
+TEST(OpTableIsWhole, CostsAreWhatTheWorkIs) {
+  const auto cost = [](const char* op, const Tensors& inputs, const Attributes& attributes) {
+    std::vector<TensorSpec> specs;
+    for (const Tensor& input : inputs) specs.push_back(input.spec());
+    return cost_of(op_named(op), specs, infer(op_named(op), specs, attributes), attributes);
+  };
+  const Tensor a = zeros({4, 8}), b = zeros({8, 16});
+  EXPECT_EQ(cost("matmul", {a, b}, {{"transpose_a", false}, {"transpose_b", false}}).flops, 2 * 4 * 8 * 16);
+  EXPECT_EQ(cost("add", {a, a}, {}).flops, 32);
+  EXPECT_EQ(cost("add", {a, a}, {}).bytes, 3 * 32 * 4);
+  EXPECT_EQ(cost("sum", {a}, {{"axes", std::vector<int64_t>{1}}, {"keepdims", false}}).flops, 32);
+  EXPECT_EQ(cost("reshape", {a}, {{"shape", std::vector<int64_t>{32}}}).bytes, 0);
+  EXPECT_EQ(cost("gather", {a, zeros({3}, DType::int64)}, {{"axis", int64_t{0}}}).bytes, 2 * 3 * 8 * 4);
 }
 
 TEST(OpTableIsWhole, EveryOpIsDocumentedAndSaysWhyItHasNoGradient) {

@@ -1,19 +1,11 @@
 #include "isochron/tensor/shape.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "error_matcher.h"
 
 namespace isochron {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::Property;
-using ::testing::Throws;
-
-template <class E>
-auto error(const char* text) {
-  return Throws<E>(Property(&std::exception::what, HasSubstr(text)));
-}
 
 TEST(Shape, ScalarsVectorsAndRankEight) {
   EXPECT_EQ(Shape().elements(), 1);

@@ -1,24 +1,16 @@
 #include "isochron/tensor/tensor.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "error_matcher.h"
 #include "isochron/ops/ops.h"
 
 namespace isochron {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Property;
-using ::testing::Throws;
-
-template <class E>
-auto error(const char* text) {
-  return Throws<E>(Property(&std::exception::what, HasSubstr(text)));
-}
 
 TEST(Tensor, LiteralsChooseTheirDType) {
   EXPECT_EQ(tensor({1.5, 2.0}).dtype(), DType::float32);

@@ -77,7 +77,13 @@ std::vector<OpCase> softmax_cases() {
        .forward =
            [](const ReferenceCase& c) { return Tensors{sparse_softmax_cross_entropy(c.inputs[0], c.inputs[1])}; },
        .known = {{[=] { return sparse_softmax_cross_entropy(logits, tensor({{1}})); }, log(tensor({4.0 / 3}, real))},
-                 {[=] { return sparse_softmax_cross_entropy(logits, tensor({0.f})); }, log_sum}},
+                 {[=] { return sparse_softmax_cross_entropy(logits, tensor({0.f})); }, log_sum},
+                 {[=] { return sparse_softmax_cross_entropy(logits, tensor({0}, DType::uint8)); }, log_sum},
+                 {[=] { return sparse_softmax_cross_entropy(logits, tensor({0}, DType::int64)); }, log_sum},
+                 {[] {
+                    return sparse_softmax_cross_entropy(zeros({2, 1}, DType::bfloat16), tensor({0, 0}));
+                  },
+                  zeros({2}, DType::bfloat16)}},
        .slopes = {{{points({2, 3})},
                    [labels](const Tensors& t) { return sparse_softmax_cross_entropy(t[0], labels); }}},
        .refusals = {{[] {
