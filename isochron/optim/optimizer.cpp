@@ -8,6 +8,7 @@
 #include "isochron/ops/elementwise.h"
 #include "isochron/optim/checks.h"
 #include "isochron/optim/state.h"
+#include "isochron/timeline/timeline.h"
 
 namespace isochron {
 
@@ -18,8 +19,19 @@ Optimizer::Optimizer(OptimizerOptions options) {
 Optimizer::~Optimizer() = default;
 
 void Optimizer::build(const Parameters& variables) {
+  if (state_->knows(variables)) return;
+  ScopedSpan span(Phase::init, "optimizer state");
   const std::vector<Slot> kept = slots();
   for (const Variable& variable : variables) state_->track(variable, 0, kept);
+}
+
+int64_t Optimizer::state_bytes(const Parameters& variables) const {
+  const auto copies = static_cast<int64_t>(slots().size()) + state_->options.gradient_accumulation_steps.has_value() +
+                      state_->options.use_ema;
+  int64_t bytes = 0;
+  for (const Variable& variable : variables)
+    if (!state_->find(variable)) bytes += copies * variable.spec().bytes();
+  return bytes;
 }
 
 void Optimizer::add_param_group(ParamGroup group) {
@@ -181,6 +193,7 @@ void Optimizer::set_learning_rate(double value, size_t group) {
         name(), "the learning rate follows a schedule and can't be set to {}; construct the optimizer with a number",
         value);
   chosen.rate.assign(scalar(value, DType::float64));
+  if (!tracing_on_this_thread()) chosen.rate.eval();
 }
 
 size_t Optimizer::param_groups() const { return state_->groups.size(); }

@@ -81,6 +81,8 @@ class Optimizer {
 
   // Makes the state of these variables; apply_gradients() does it for variables it has not seen.
   void build(const Parameters& variables);
+  // Bytes build() would take for those of these variables that are new to it.
+  int64_t state_bytes(const Parameters& variables) const;
   // One update. Gradients may be undefined (that variable is left alone), but not all of them. ShapeError, DTypeError
   // or ValueError before anything has changed.
   void apply_gradients(const std::vector<Tensor>& gradients, const Parameters& variables);

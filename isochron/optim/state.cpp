@@ -75,6 +75,10 @@ Optimizer::State::Tracked* Optimizer::State::find(const Variable& variable) {
   return found == index.end() ? nullptr : &tracked[found->second];
 }
 
+bool Optimizer::State::knows(const Parameters& variables) {
+  return std::all_of(variables.begin(), variables.end(), [&](const Variable& variable) { return find(variable); });
+}
+
 bool Optimizer::State::decays(const Variable& variable) const {
   return std::find(undecayed.begin(), undecayed.end(), variable.state()->variable) == undecayed.end() &&
          std::none_of(undecayed_names.begin(), undecayed_names.end(),

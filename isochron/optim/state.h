@@ -37,6 +37,7 @@ struct Optimizer::State {
   Tracked& track(const Variable& variable, size_t group, const std::vector<Slot>& slots);
   bool decays(const Variable& variable) const;
   Tracked* find(const Variable& variable);
+  bool knows(const Parameters& variables);  // all of them
   // The gradient after scaling, accumulation and clipping on its own.
   Tensor processed(Tensor gradient, const Tracked& entry, const Tensor& enabled) const;
   // Drops assignments that were recorded and not run: an update failed half-way.

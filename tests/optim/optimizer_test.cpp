@@ -39,6 +39,7 @@ TEST(Optimizer, AStepOfPlainDescent) {
   EXPECT_EQ(w.to_vector<double>(), (std::vector<double>{0, 4}));
   EXPECT_EQ(optimizer.iterations().item<int64_t>(), 1);
   optimizer.set_learning_rate(0.25);
+  EXPECT_FALSE(optimizer.variables()[1].pending());
   EXPECT_EQ(optimizer.learning_rate(), 0.25);
   optimizer.apply_gradients({tensor({4.0, 4.0}, DType::float64)}, {w});
   EXPECT_EQ(w.to_vector<double>(), (std::vector<double>{-1, 3}));
@@ -107,7 +108,9 @@ TEST(Optimizer, AnUpdateThatThrowsHalfWayIsTakenBack) {
 TEST(Optimizer, StateIsNamedAfterTheVariableAndNotTrained) {
   Problem problem;
   Adam optimizer({.amsgrad = true});
+  EXPECT_EQ(optimizer.state_bytes(problem.variables()), 3 * 4 * (8 * 16 + 16 + 16 * 3 + 3));
   optimizer.build(problem.variables());
+  EXPECT_EQ(optimizer.state_bytes(problem.variables()), 0);
   const std::vector<Variable> variables = optimizer.variables();
   ASSERT_EQ(variables.size(), 2u + 4 * 3);
   EXPECT_EQ(variables[0].name(), "iterations");
