@@ -28,7 +28,9 @@ Result drop_reshape(Rewriter& r, ValueId v, ValueId x, const Shape& shape) {
 Result drop_broadcast(Rewriter& r, ValueId v, ValueId x, const Shape& shape) {
   const Shape from = r.graph.spec(x).shape;
   if (from == shape) return x;
-  if (from.elements() == shape.elements() && from.elements() > 0) return reshaped(r, x, shape, v);
+  // A constant stays what passes know as a tensor of one number.
+  const bool moves_nothing = from.elements() == shape.elements() && from.elements() > 0;
+  if (moves_nothing && r.graph[x].op != known_ops().constant) return reshaped(r, x, shape, v);
   if (r.graph[x].op != known_ops().broadcast_to) return std::nullopt;
   return r.add(*known_ops().broadcast_to, {r.graph[x].inputs[0]}, {{"shape", shape.to_vector()}}, v);
 }

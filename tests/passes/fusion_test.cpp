@@ -1,8 +1,8 @@
 // Fused nodes, by their printed form.
 #include <gtest/gtest.h>
 
-#include "isochron/graph/gradient.h"
 #include "isochron/graph/tape.h"
+#include "isochron/kernels/kernel.h"
 #include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/matmul.h"
@@ -111,6 +111,16 @@ TEST(FuseElementwise, LongChainsAreCut) {
   run_pass(graph, "fuse_elementwise");
   EXPECT_GT(nodes_named(graph, "fused"), 2u);
   EXPECT_LT(nodes_named(graph, "fused"), 40u);
+}
+
+TEST(FuseElementwise, EveryElementwiseOpHasATileForm) {
+  for (const Op* op : all_ops()) {
+    if (!op->elementwise) continue;
+    const std::vector<const KernelEntry*> kernels = kernels_of(op->name);
+    EXPECT_TRUE(std::any_of(kernels.begin(), kernels.end(), [](const KernelEntry* kernel) {
+      return kernel->name == std::string_view("tile");
+    })) << op->name;
+  }
 }
 
 TEST(FuseReductions, AMeanOfSquaresIsOneNode) {

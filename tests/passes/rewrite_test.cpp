@@ -135,6 +135,13 @@ TEST(Layout, ChainsOfMovesBecomeOneOrNone) {
             "return %2\n");
 }
 
+TEST(Layout, BroadcastsOfConstantsStayOne) {
+  EXPECT_EQ(after({"layout"}, {broadcast_to(broadcast_to(constant(2, DType::float32), {1}), {4})}),
+            "%0 = constant() value=2 dtype=0 : float32()\n"
+            "%1 = broadcast_to(%0) shape=[4] : float32(4,)\n"
+            "return %1\n");
+}
+
 TEST(Layout, TransposesGoIntoProducts) {
   const Tensor a = floats(), b = floats();
   EXPECT_EQ(after({"layout"}, {matmul(transpose(a), b)}),
