@@ -169,11 +169,20 @@ Term contract(Term a, Term b, const std::string& wanted) {
     for (char c : letters) list.push_back(extent[c]);
     return list;
   };
-  const auto matrix = [&](const Term& term, const std::string& rows, const std::string& columns) {
-    const Tensor t = broadcast_to(ordered(term, batch + rows + columns).tensor, Shape(dims(batch + rows + columns)));
-    return reshape(t, {size(batch), size(rows), size(columns)});
+  // (batch, rows, columns), or (batch, columns, rows) where that keeps the term's last axis last: its runs are copied
+  // then, not its elements, or nothing at all.
+  struct Matrix {
+    Tensor tensor;
+    bool transposed;
   };
-  const Tensor product = matmul(matrix(a, m, k), matrix(b, k, n));
+  const auto matrix = [&](const Term& term, const std::string& rows, const std::string& columns) -> Matrix {
+    const bool transposed = !term.letters.empty() && contains(rows, term.letters.back());
+    const std::string &down = transposed ? columns : rows, &across = transposed ? rows : columns;
+    const Tensor t = broadcast_to(ordered(term, batch + down + across).tensor, Shape(dims(batch + down + across)));
+    return {reshape(t, {size(batch), size(down), size(across)}), transposed};
+  };
+  const Matrix x = matrix(a, m, k), y = matrix(b, k, n);
+  const Tensor product = matmul(x.tensor, y.tensor, {.transpose_a = x.transposed, .transpose_b = y.transposed});
   return {reshape(product, dims(batch + m + n)), batch + m + n};
 }
 
