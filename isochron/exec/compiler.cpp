@@ -5,6 +5,7 @@
 #include <map>
 
 #include "isochron/base/clock.h"
+#include "isochron/exec/touched_memory.h"
 #include "isochron/passes/passes.h"
 
 namespace isochron {
@@ -342,52 +343,48 @@ void Compiler::lay_out_arena() {
 
 // A barrier stands where a call touches memory that a call since the last barrier wrote, or writes what one read.
 void Compiler::place_barriers() {
-  struct Range {
-    Place::Kind kind;
-    int64_t begin, end;
-    bool overlaps(const Range& o) const { return kind == o.kind && begin < o.end && o.begin < end; }
-  };
-  const auto range_of = [&](int32_t buffer) -> Range {
-    const Buffer& b = buffers_[static_cast<size_t>(buffer)];
-    if (b.place.kind == Place::arena)
-      return {Place::arena, b.place.offset, b.place.offset + std::max<int64_t>(b.bytes, 1)};
-    return {b.place.kind, b.place.index, b.place.index + 1};
-  };
-  // Touched since the last barrier by all threads and, apart, by thread 0 alone, which is in order with itself.
+  // By all threads and, apart, by thread 0 alone, which is in order with itself.
   struct Touched {
-    std::vector<Range> read, written;
+    TouchedMemory read, written;
   } by_all, by_one;
-  barrier_before_.assign(calls_.size(), 0);
-  const auto overlaps = [](const std::vector<Range>& ranges, const Range& r) {
-    return std::any_of(ranges.begin(), ranges.end(), [&](const Range& o) { return o.overlaps(r); });
+  const auto range_of = [](const Buffer& b) -> TouchedMemory::Range {
+    return {b.place.offset, b.place.offset + std::max<int64_t>(b.bytes, 1)};
   };
+  const auto touch = [&](TouchedMemory& memory, int32_t buffer) {
+    const Buffer& b = buffers_[static_cast<size_t>(buffer)];
+    b.place.kind == Place::arena ? memory.add(range_of(b)) : memory.add(b.place.kind, b.place.index);
+  };
+  const auto touched = [&](const TouchedMemory& memory, int32_t buffer) {
+    const Buffer& b = buffers_[static_cast<size_t>(buffer)];
+    return b.place.kind == Place::arena ? memory.overlaps(range_of(b)) : memory.contains(b.place.kind, b.place.index);
+  };
+  const auto conflicts = [&](const Call& call, const Touched& with) {
+    return std::any_of(call.inputs.begin(), call.inputs.end(), [&](int32_t in) { return touched(with.written, in); }) ||
+           std::any_of(call.outputs.begin(), call.outputs.end(),
+                       [&](int32_t out) { return touched(with.written, out) || touched(with.read, out); });
+  };
+  barrier_before_.assign(calls_.size(), 0);
   enum { unused, used_by_one, used_by_all } shared = unused;
   for (size_t c = 0; c < calls_.size(); ++c) {
     const Call& call = calls_[c];
-    bool updates_input = false, barrier = false;
     const bool alone = call.serial || !call.kernel.kernel->parallel();
-    for (const Touched* touched : {&by_all, &by_one}) {
-      if (alone && touched == &by_one) continue;
-      for (int32_t in : call.inputs) barrier |= overlaps(touched->written, range_of(in));
-      for (int32_t out : call.outputs)
-        barrier |= overlaps(touched->written, range_of(out)) || overlaps(touched->read, range_of(out));
-    }
-    for (int32_t out : call.outputs) updates_input |= buffers_[static_cast<size_t>(out)].place.kind == Place::input;
     const bool uses_shared = call.kernel.kernel->shared_bytes(2) > 0 || call.kernel.kernel->stages() > 1;
-    barrier |= uses_shared && (shared == used_by_all || (shared == used_by_one && !alone));
-    if (updates_input && gate_ < 0) {
+    bool barrier = uses_shared && (shared == used_by_all || (shared == used_by_one && !alone));
+    if (gate_ < 0 && std::any_of(call.outputs.begin(), call.outputs.end(), [&](int32_t out) {
+          return buffers_[static_cast<size_t>(out)].place.kind == Place::input;
+        })) {
       gate_ = static_cast<int32_t>(c);
       barrier = true;
     }
+    barrier = barrier || conflicts(call, by_all) || (!alone && conflicts(call, by_one));
     if (barrier && c > 0) {
       barrier_before_[c] = 1;
-      by_all = by_one = {};
+      for (TouchedMemory* memory : {&by_all.read, &by_all.written, &by_one.read, &by_one.written}) memory->clear();
       shared = unused;
     }
     if (uses_shared) shared = alone ? used_by_one : used_by_all;
-    Touched& touched = alone ? by_one : by_all;
-    for (int32_t in : call.inputs) touched.read.push_back(range_of(in));
-    for (int32_t out : call.outputs) touched.written.push_back(range_of(out));
+    for (int32_t in : call.inputs) touch((alone ? by_one : by_all).read, in);
+    for (int32_t out : call.outputs) touch((alone ? by_one : by_all).written, out);
   }
 }
 

@@ -182,6 +182,9 @@ TEST(AllPasses, KeepTheValuesOfRandomGraphs) {
         plain = run(outputs);
       }
       const std::vector<std::vector<std::byte>> changed = run(outputs);
+      Graph graph = graph_of(outputs);
+      run_passes(graph);
+      verify(graph);
       for (size_t o = 0; o < outputs.size(); ++o) {
         const std::vector<double> expected = numbers(plain[o], outputs[o].spec());
         const std::vector<double> actual = numbers(changed[o], outputs[o].spec());

@@ -20,9 +20,9 @@ Tensor wave(const Shape& shape, double pace) {
 
 // Two layers, ten steps; the loss before each step, then every weight.
 template <class MakeOptimizer>
-std::vector<float> train(int64_t batch, const MakeOptimizer& make_optimizer) {
+std::vector<float> train(int64_t batch, int64_t width, const MakeOptimizer& make_optimizer) {
   clear_cache();
-  Variable w1(wave({40, 24}, 0.7) * 0.3), b1(zeros({24})), w2(wave({24, 5}, 1.3) * 0.3), b2(zeros({5}));
+  Variable w1(wave({40, width}, 0.7) * 0.3), b1(zeros({width})), w2(wave({width, 5}, 1.3) * 0.1), b2(zeros({5}));
   const std::vector<Variable> variables{w1, b1, w2, b2};
   auto optimizer = make_optimizer();
   const Tensor x = wave({batch, 40}, 0.37), target = wave({batch, 5}, 2.1);
@@ -41,13 +41,13 @@ std::vector<float> train(int64_t batch, const MakeOptimizer& make_optimizer) {
 }
 
 template <class MakeOptimizer>
-void expect_equal_training(int64_t batch, const MakeOptimizer& make_optimizer) {
+void expect_equal_training(int64_t batch, int64_t width, const MakeOptimizer& make_optimizer) {
   std::vector<float> plain;
   {
     OnlyPasses none({});
-    plain = train(batch, make_optimizer);
+    plain = train(batch, width, make_optimizer);
   }
-  const std::vector<float> optimized = train(batch, make_optimizer);
+  const std::vector<float> optimized = train(batch, width, make_optimizer);
   ASSERT_LT(plain[9], plain[0]);
   ASSERT_EQ(plain.size(), optimized.size());
   for (size_t i = 0; i < plain.size(); ++i) ASSERT_NEAR(optimized[i], plain[i], 2e-4) << "number " << i;
@@ -55,9 +55,14 @@ void expect_equal_training(int64_t batch, const MakeOptimizer& make_optimizer) {
 
 TEST(Training, PassesKeepTheCurve) {
   for (int64_t batch : {1, 2, 8}) {
-    expect_equal_training(batch, [] { return Adam({.learning_rate = 1e-2}); });
-    expect_equal_training(batch, [] { return SGD({.learning_rate = 1e-1, .momentum = 0.9}); });
+    expect_equal_training(batch, 24, [] { return Adam({.learning_rate = 1e-2}); });
+    expect_equal_training(batch, 24, [] { return SGD({.learning_rate = 1e-1, .momentum = 0.9}); });
   }
+}
+
+// Large enough that threads share the calls, if there is more than one.
+TEST(Training, PassesKeepTheCurveOfAWideModel) {
+  expect_equal_training(48, 700, [] { return SGD({.learning_rate = 1e-2, .momentum = 0.9}); });
 }
 
 TEST(Training, AParameterMayBeTheGradientOfAnother) {
