@@ -1,6 +1,7 @@
 #include "isochron/exec/function.h"
 
 #include <unordered_map>
+#include <unordered_set>
 
 #include "isochron/base/clock.h"
 #include "isochron/exec/evaluate.h"
@@ -19,6 +20,7 @@ struct Trace {
     Value before;
   };
   std::vector<Assigned> assigned;
+  std::unordered_set<const TensorState*> known;  // of `assigned`
   Trace* outer;
 
   Trace() : outer(std::exchange(current(), this)) { tracing_on_this_thread() = true; }
@@ -40,9 +42,7 @@ struct Trace {
 
 void note_assignment(const std::shared_ptr<TensorState>& variable) {
   Trace* trace = Trace::current();
-  if (!trace) return;
-  for (const Trace::Assigned& entry : trace->assigned)
-    if (entry.state == variable) return;
+  if (!trace || !trace->known.insert(variable.get()).second) return;
   trace->assigned.push_back({variable, variable->value});
 }
 
