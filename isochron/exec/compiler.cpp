@@ -7,6 +7,7 @@
 #include "isochron/base/clock.h"
 #include "isochron/exec/touched_memory.h"
 #include "isochron/passes/passes.h"
+#include "isochron/timeline/timeline.h"
 
 namespace isochron {
 namespace {
@@ -34,6 +35,7 @@ class CopyKernel final : public Kernel {
 }  // namespace
 
 std::shared_ptr<Executable> Executable::compile(Graph graph) {
+  ScopedSpan span(Phase::compile, "compile");
   const int64_t start = monotonic_ns();
   run_passes(graph);
   std::shared_ptr<Executable> plan = Compiler(std::move(graph)).compile();

@@ -2,9 +2,11 @@
 
 #include <fmt/ranges.h>
 
-#include "isochron/base/clock.h"
+#include <optional>
+
 #include "isochron/base/threads.h"
 #include "isochron/exec/workspace.h"
+#include "isochron/timeline/timeline.h"
 
 namespace isochron {
 
@@ -58,16 +60,16 @@ void Executable::run_share(int thread, int threads) {
   ThreadTeam& team = ThreadTeam::global();
   std::byte* const shared = workspace_ + arena_bytes_;
   std::byte* const scratch = shared + shared_bytes_ + scratch_bytes_ * static_cast<size_t>(thread);
+  // Thread 0 accounts for the time, phase by phase: one clock reading where the phase changes.
+  std::optional<ScopedSpan> span;
   Phase phase = Phase::other;
-  int64_t since = 0;
   for (size_t i = 0; i < instructions_.size(); ++i) {
     const Instruction& call = instructions_[i];
     if (call.barrier_before && threads > 1) team.barrier();
     if (thread == 0 && call.phase != phase) {
-      const int64_t now = monotonic_ns();
-      if (since) phase_seconds_[static_cast<size_t>(phase)] += static_cast<double>(now - since) * 1e-9;
       phase = call.phase;
-      since = now;
+      if (span) span->next(phase, name_of(phase).data());
+      else span.emplace(phase, name_of(phase).data());
     }
     // The barrier before a gate makes all threads see the same faults, so they stop together.
     if (call.gate_before && fault_.found()) break;
@@ -88,8 +90,6 @@ void Executable::run_share(int thread, int threads) {
       call.kernel->run(frame);
     }
   }
-  if (thread == 0 && since)
-    phase_seconds_[static_cast<size_t>(phase)] += static_cast<double>(monotonic_ns() - since) * 1e-9;
 }
 
 void Executable::raise_fault() {

@@ -36,8 +36,6 @@ class Executable {
   double flops() const { return flops_; }
   // The kernel calls in order, with their implementation, memory and barriers.
   std::string to_string() const;
-  // Seconds spent in each phase by all runs so far, seen from thread 0.
-  const PhaseSeconds& phase_seconds() const { return phase_seconds_; }
 
  private:
   friend class Compiler;
@@ -72,7 +70,6 @@ class Executable {
   int64_t arena_bytes_ = 0;
   bool parallel_ = false;
   double compile_seconds_ = 0, flops_ = 0;
-  PhaseSeconds phase_seconds_{};
 
   // Working memory for `prepared_threads_` threads, after the arena in the shared workspace.
   int prepared_threads_ = 0;

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "isochron/base/error.h"
+#include "isochron/timeline/timeline.h"
 
 namespace isochron {
 namespace {
@@ -12,6 +13,7 @@ size_t block_bytes = 0;
 
 std::byte* workspace(size_t bytes) {
   if (bytes <= block_bytes) return block;
+  ScopedSpan span(Phase::allocate, "workspace");
   const size_t rounded = (bytes + 4095) / 4096 * 4096;
   release_workspace();
   block = static_cast<std::byte*>(std::aligned_alloc(4096, rounded));

@@ -111,22 +111,22 @@ Tensor orthogonal_fill(const Shape& shape, DType dtype, RandomSource source, dou
 using Maker = Initializer (*)();
 const std::map<std::string_view, Maker>& named_initializers() {
   static const std::map<std::string_view, Maker> makers = {
-      {"zeros", [] { return zeros_initializer(); }},
-      {"ones", [] { return ones_initializer(); }},
-      {"constant", [] { return constant_initializer(0); }},
-      {"random_normal", [] { return random_normal(); }},
-      {"random_uniform", [] { return random_uniform_initializer(); }},
-      {"truncated_normal", [] { return truncated_normal_initializer(); }},
-      {"variance_scaling", [] { return variance_scaling(); }},
-      {"glorot_uniform", [] { return glorot_uniform(); }},
-      {"glorot_normal", [] { return glorot_normal(); }},
-      {"xavier_uniform", [] { return glorot_uniform(); }},
-      {"xavier_normal", [] { return glorot_normal(); }},
-      {"he_uniform", [] { return he_uniform(); }},
-      {"he_normal", [] { return he_normal(); }},
-      {"lecun_uniform", [] { return lecun_uniform(); }},
-      {"lecun_normal", [] { return lecun_normal(); }},
-      {"orthogonal", [] { return orthogonal(); }},
+      {"zeros", [] { return initializers::zeros(); }},
+      {"ones", [] { return initializers::ones(); }},
+      {"constant", [] { return initializers::constant(0); }},
+      {"random_normal", [] { return initializers::random_normal(); }},
+      {"random_uniform", [] { return initializers::random_uniform(); }},
+      {"truncated_normal", [] { return initializers::truncated_normal(); }},
+      {"variance_scaling", [] { return initializers::variance_scaling(); }},
+      {"glorot_uniform", [] { return initializers::glorot_uniform(); }},
+      {"glorot_normal", [] { return initializers::glorot_normal(); }},
+      {"xavier_uniform", [] { return initializers::glorot_uniform(); }},
+      {"xavier_normal", [] { return initializers::glorot_normal(); }},
+      {"he_uniform", [] { return initializers::he_uniform(); }},
+      {"he_normal", [] { return initializers::he_normal(); }},
+      {"lecun_uniform", [] { return initializers::lecun_uniform(); }},
+      {"lecun_normal", [] { return initializers::lecun_normal(); }},
+      {"orthogonal", [] { return initializers::orthogonal(); }},
   };
   return makers;
 }
@@ -160,20 +160,22 @@ Tensor Initializer::operator()(const Shape& shape, DType dtype) const {
   return fill_(shape, dtype, source);
 }
 
-Initializer zeros_initializer() { return constant_initializer(0); }
-Initializer ones_initializer() { return constant_initializer(1); }
-Initializer constant_initializer(double value) {
+namespace initializers {
+
+Initializer zeros() { return constant(0); }
+Initializer ones() { return constant(1); }
+Initializer constant(double value) {
   return {"constant", [=](const Shape& s, DType d, RandomSource) { return constant_fill(s, d, value); }};
 }
 Initializer random_normal(NormalOptions o) {
   return {"random_normal",
           [=](const Shape& s, DType d, RandomSource r) { return normal_fill(s, d, r, o.mean, o.stddev); }, o.seed};
 }
-Initializer truncated_normal_initializer(NormalOptions o) {
+Initializer truncated_normal(NormalOptions o) {
   return {"truncated_normal",
           [=](const Shape& s, DType d, RandomSource r) { return truncated_fill(s, d, r, o.mean, o.stddev); }, o.seed};
 }
-Initializer random_uniform_initializer(UniformOptions o) {
+Initializer random_uniform(UniformOptions o) {
   if (!(o.minval < o.maxval))
     fail<ValueError>("random_uniform", "minval must be below maxval, got {} and {}", o.minval, o.maxval);
   return {"random_uniform",
@@ -220,4 +222,5 @@ Initializer orthogonal(double gain, std::optional<uint64_t> seed) {
   return {"orthogonal", [=](const Shape& s, DType d, RandomSource r) { return orthogonal_fill(s, d, r, gain); }, seed};
 }
 
+}  // namespace initializers
 }  // namespace isochron

@@ -1,7 +1,7 @@
 // How weights start: by name ("glorot_uniform", "he_normal", "zeros", …) or as an object with options.
 //
 //   Dense(64, {.kernel_initializer = "he_normal"});
-//   Dense(64, {.kernel_initializer = random_normal({.mean = 0, .stddev = 0.02, .seed = 7})});
+//   Dense(64, {.kernel_initializer = initializers::random_normal({.mean = 0, .stddev = 0.02, .seed = 7})});
 //
 // Numbers come from counter-based random bits, filled by all threads: a seed gives the same weights for any number of
 // threads. Without a seed each call draws from the global one (set_seed()).
@@ -57,12 +57,14 @@ struct VarianceScalingOptions {
   std::optional<uint64_t> seed = {};
 };
 
-Initializer zeros_initializer();
-Initializer ones_initializer();
-Initializer constant_initializer(double value);
+namespace initializers {
+
+Initializer zeros();
+Initializer ones();
+Initializer constant(double value);
 Initializer random_normal(NormalOptions options = {});
-Initializer random_uniform_initializer(UniformOptions options = {});
-Initializer truncated_normal_initializer(NormalOptions options = {});
+Initializer random_uniform(UniformOptions options = {});
+Initializer truncated_normal(NormalOptions options = {});
 Initializer variance_scaling(VarianceScalingOptions options = {});
 Initializer glorot_uniform(std::optional<uint64_t> seed = {});
 Initializer glorot_normal(std::optional<uint64_t> seed = {});
@@ -71,5 +73,7 @@ Initializer he_normal(std::optional<uint64_t> seed = {});
 Initializer lecun_uniform(std::optional<uint64_t> seed = {});
 Initializer lecun_normal(std::optional<uint64_t> seed = {});
 Initializer orthogonal(double gain = 1, std::optional<uint64_t> seed = {});
+
+}  // namespace initializers
 
 }  // namespace isochron

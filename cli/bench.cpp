@@ -1,0 +1,165 @@
+// isochron bench WORKLOAD: one workload, timed the way bench/run.py compares it with its peers.
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "cli/command.h"
+#include "isochron/base/clock.h"
+#include "isochron/base/memory_info.h"
+#include "isochron/base/names.h"
+#include "isochron/base/rng.h"
+#include "isochron/isochron.h"
+
+namespace isochron::cli {
+namespace {
+
+struct {
+  std::string workload;
+  int threads = 0;
+  int epochs = 0;
+  bool json = false;
+  bool no_timeline = false;
+} options;
+
+struct Result {
+  int64_t first_step_ns = 0;
+  std::vector<double> epochs_ms, rss_by_epoch;
+  double step_us = 0, compile_ms = 0;
+};
+
+// Notes when the first step was done and how long each epoch took.
+class Clock : public Callback {
+ public:
+  explicit Clock(Result& result) : result_(result) {}
+  void on_epoch_begin(int, const Logs&) override { epoch_start_ = monotonic_ns(); }
+  void on_epoch_end(int, const Logs&) override {
+    result_.epochs_ms.push_back(seconds_between(epoch_start_, monotonic_ns()) * 1e3);
+    result_.rss_by_epoch.push_back(static_cast<double>(resident_bytes()) / (1 << 20));
+  }
+  void on_train_batch_end(int64_t, const Logs&) override {
+    if (!result_.first_step_ns) result_.first_step_ns = monotonic_ns();
+  }
+
+ private:
+  Result& result_;
+  int64_t epoch_start_ = 0;
+};
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const size_t n = values.size();
+  return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+Tensor random_rows(const Shape& shape) {
+  std::vector<float> values(static_cast<size_t>(shape.elements()));
+  fill_uniform(values.data(), {.seed = 1, .stream = 0}, 0, shape.elements(), 0.f, 1.f);
+  return Tensor::from_buffer(std::move(values), shape);
+}
+
+Tensor random_labels(int64_t rows, int64_t classes) {
+  std::vector<int64_t> values(static_cast<size_t>(rows));
+  fill_integers(values.data(), {.seed = 2, .stream = 0}, 0, rows, int64_t{0}, classes);
+  return Tensor::from_buffer(std::move(values), {rows});
+}
+
+Result train(Model& model, const Tensor& x, const Tensor& y, int64_t batch, int epochs) {
+  Result result;
+  const int64_t steps = (x.shape()[0] + batch - 1) / batch;
+  const History history = model.fit(x, y,
+                                    {.epochs = epochs,
+                                     .batch_size = batch,
+                                     .verbose = 0,
+                                     .callbacks = {std::make_shared<Clock>(result)},
+                                     .timeline = !options.no_timeline});
+  const std::vector<double> later(result.epochs_ms.begin() + (result.epochs_ms.size() > 1 ? 1 : 0),
+                                  result.epochs_ms.end());
+  result.step_us = median(later) * 1e3 / static_cast<double>(steps);
+  for (const Epoch& epoch : history.record().epochs)
+    for (const Phase phase : {Phase::build, Phase::trace, Phase::compile})
+      result.compile_ms += epoch.phases[static_cast<size_t>(phase)] * 1e3;
+  return result;
+}
+
+Result mlp(int64_t batch, int epochs) {
+  Sequential model{Dense(128, {.activation = "relu"}), Dense(10)};
+  model.compile({.optimizer = Adam(1e-3), .loss = SparseCategoricalCrossentropy({.from_logits = true})});
+  return train(model, random_rows({1000, 784}), random_labels(1000, 10), batch, epochs);
+}
+
+Result linreg(int epochs) {
+  Sequential model{Dense(1)};
+  model.compile({.optimizer = SGD(0.01), .loss = "mse"});
+  return train(model, tensor({{1.f}, {2.f}, {3.f}}), tensor({{2.f}, {4.f}, {6.f}}), 3, epochs);
+}
+
+// Many narrow layers: what building and compiling costs.
+Result deep(int layers, int epochs) {
+  Sequential model;
+  for (int i = 0; i < layers; ++i) model.add(Dense(16, {.activation = "tanh"}));
+  model.add(Dense(1));
+  model.compile({.optimizer = Adam(1e-3), .loss = "mse"});
+  return train(model, random_rows({8, 16}), random_rows({8, 1}), 8, epochs);
+}
+
+void add_options(Arguments& arguments) {
+  arguments.value("WORKLOAD", options.workload, "mlp32, mlp1, linreg, deep100, deep300 or deep1000", true)
+      .value("--threads", options.threads, "threads (0: all CPUs)")
+      .value("--epochs", options.epochs, "epochs (0: as many as the workload usually takes)")
+      .flag("--no-timeline", options.no_timeline,
+            "keep no record of where the time goes, to measure what keeping it costs")
+      .flag("--json", options.json, "print one line of JSON")
+      .footer("step_us is the median over the epochs after the first of an epoch's time divided by its steps.");
+}
+
+int run() {
+  if (options.threads > 0) set_num_threads(options.threads);
+  const auto epochs = [&](int usual) { return options.epochs > 0 ? options.epochs : usual; };
+  Result result;
+  const std::string& w = options.workload;
+  if (w == "mlp32")
+    result = mlp(32, epochs(12));
+  else if (w == "mlp1")
+    result = mlp(1, epochs(4));
+  else if (w == "linreg")
+    result = linreg(epochs(10));
+  else if (w == "deep100")
+    result = deep(100, epochs(3));
+  else if (w == "deep300")
+    result = deep(300, epochs(3));
+  else if (w == "deep1000")
+    result = deep(1000, epochs(3));
+  else
+    fail<ValueError>("bench", "unknown workload \"{}\"{}", w,
+                     did_you_mean(w, {"mlp32", "mlp1", "linreg", "deep100", "deep300", "deep1000"}));
+  const double rss = static_cast<double>(resident_bytes()) / (1 << 20);
+  if (options.json) {
+    const auto list = [](const std::vector<double>& values) {
+      std::string text;
+      for (double value : values) text += fmt::format("{}{:.4f}", text.empty() ? "" : ", ", value);
+      return "[" + text + "]";
+    };
+    fmt::print(
+        "{{\"workload\": \"{}\", \"threads\": {}, \"first_step_monotonic_ns\": {}, \"epochs_ms\": {}, \"step_us\": "
+        "{:.3f}, \"compile_ms\": {:.3f}, \"rss_mb\": {:.2f}, \"rss_by_epoch_mb\": {}}}\n",
+        w, get_num_threads(), result.first_step_ns, list(result.epochs_ms), result.step_us, result.compile_ms, rss,
+        list(result.rss_by_epoch));
+    return exit_code::success;
+  }
+  const std::vector<double> later(result.epochs_ms.begin() + 1, result.epochs_ms.end());
+  fmt::print("{} on {} threads\n", w, get_num_threads());
+  fmt::print("  process start to first step  {:9.2f} ms\n",
+             seconds_between(process_start_ns(), result.first_step_ns) * 1e3);
+  fmt::print("  first epoch                  {:9.2f} ms\n", result.epochs_ms.front());
+  if (!later.empty()) fmt::print("  later epochs, median         {:9.2f} ms\n", median(later));
+  fmt::print("  step                         {:9.1f} us\n", result.step_us);
+  fmt::print("  build, trace and compile     {:9.2f} ms\n", result.compile_ms);
+  fmt::print("  resident memory              {:9.1f} MB\n", rss);
+  return exit_code::success;
+}
+
+const Registered registered{{"bench", "time one workload", add_options, run}};
+
+}  // namespace
+}  // namespace isochron::cli

@@ -1,0 +1,58 @@
+#include "isochron/nn/loss.h"
+
+#include <algorithm>
+
+#include "isochron/ops/elementwise.h"
+#include "isochron/ops/reduce.h"
+#include "isochron/ops/shape_ops.h"
+
+namespace isochron {
+namespace {
+
+// (batch) or (batch, 1) weights beside values of another rank, as Keras lines them up.
+Tensor aligned_weight(const Tensor& weight, const Tensor& values) {
+  Tensor w = cast(weight, values.dtype());
+  while (w.rank() > values.rank() && w.shape()[-1] == 1) w = reshape(w, w.shape().erase(-1).to_vector());
+  while (w.rank() < values.rank()) w = expand_dims(w, -1);
+  if (!broadcasts_to(w.shape(), values.shape()))
+    fail<ShapeError>("sample_weight", "must fit the loss values {}, got {}", values.shape(), weight.shape());
+  return w;
+}
+
+class FunctionLoss final : public Loss {
+ public:
+  explicit FunctionLoss(std::function<Tensor(const Tensor&, const Tensor&)> f)
+      : Loss("loss"), function_(std::move(f)) {}
+  Tensor call(const Tensor& y_true, const Tensor& y_pred) const override { return function_(y_true, y_pred); }
+
+ private:
+  std::function<Tensor(const Tensor&, const Tensor&)> function_;
+};
+
+}  // namespace
+
+std::shared_ptr<Loss> AnyLoss::from_function(std::function<Tensor(const Tensor&, const Tensor&)> f) {
+  return std::make_shared<FunctionLoss>(std::move(f));
+}
+
+Tensor Loss::operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const {
+  Tensor values = call(y_true, y_pred);
+  Tensor weight;
+  if (sample_weight.defined()) {
+    weight = aligned_weight(sample_weight, values);
+    values = values * weight;
+  }
+  switch (reduction_) {
+    case LossReduction::none:
+      return values;
+    case LossReduction::sum:
+      return sum(values);
+    case LossReduction::mean_with_sample_weight:
+      if (weight.defined()) return sum(values) / sum(broadcast_to(weight, values.shape()));
+      return mean(values);
+    default:
+      return mean(values);
+  }
+}
+
+}  // namespace isochron

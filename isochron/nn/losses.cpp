@@ -1,0 +1,212 @@
+#include "isochron/nn/losses.h"
+
+#include <cmath>
+#include <map>
+#include <numbers>
+
+#include "isochron/base/names.h"
+#include "isochron/ops/ops.h"
+
+namespace isochron {
+namespace {
+
+constexpr double kEpsilon = 1e-7;
+
+struct Pair {
+  Tensor t, p;
+};
+
+// Target and prediction of one dtype and shape. (batch) beside (batch, 1) lines up, as in Keras.
+Pair paired(const char* loss, const Tensor& y_true, const Tensor& y_pred) {
+  if (!is_floating(y_pred.dtype())) fail<DTypeError>(loss, "the prediction must be floating, got {}", y_pred.dtype());
+  Tensor t = cast(y_true, y_pred.dtype()), p = y_pred;
+  if (t.rank() == p.rank() + 1 && t.shape()[-1] == 1) t = reshape(t, p.shape().to_vector());
+  if (p.rank() == t.rank() + 1 && p.shape()[-1] == 1) t = expand_dims(t, -1);
+  if (t.shape() != p.shape())
+    fail<ShapeError>(loss, "target and prediction must have the same shape, got {} and {}", y_true.shape(),
+                     y_pred.shape());
+  return {t, p};
+}
+
+Tensor last_mean(const Tensor& x) { return x.rank() ? mean(x, {-1}) : x; }
+
+// Keras counts {0, 1} targets of the hinge losses as {-1, 1}.
+Tensor signed_target(const Tensor& t) {
+  const Tensor zeros_and_ones = all(logical_or(equal(t, 0), equal(t, 1)));
+  return where(zeros_and_ones, 2 * t - 1, t);
+}
+
+Tensor smoothed(const Tensor& t, double smoothing, double parts) {
+  return smoothing > 0 ? t * (1 - smoothing) + smoothing / parts : t;
+}
+
+void check_smoothing(const char* loss, double smoothing) {
+  if (!(smoothing >= 0 && smoothing <= 1))
+    fail<ValueError>(loss, "label_smoothing must be in [0, 1], got {}", smoothing);
+}
+
+Tensor normalized(const Tensor& x) { return x / sqrt(maximum(sum(square(x), {-1}, true), 1e-12)); }
+
+}  // namespace
+
+namespace losses {
+
+Tensor mean_squared_error(const Tensor& y_true, const Tensor& y_pred) {
+  const auto [t, p] = paired("mean_squared_error", y_true, y_pred);
+  return last_mean(square(p - t));
+}
+Tensor mean_absolute_error(const Tensor& y_true, const Tensor& y_pred) {
+  const auto [t, p] = paired("mean_absolute_error", y_true, y_pred);
+  return last_mean(abs(p - t));
+}
+Tensor mean_absolute_percentage_error(const Tensor& y_true, const Tensor& y_pred) {
+  const auto [t, p] = paired("mean_absolute_percentage_error", y_true, y_pred);
+  return 100 * last_mean(abs((t - p) / maximum(abs(t), kEpsilon)));
+}
+Tensor mean_squared_logarithmic_error(const Tensor& y_true, const Tensor& y_pred) {
+  const auto [t, p] = paired("mean_squared_logarithmic_error", y_true, y_pred);
+  return last_mean(square(log(maximum(p, kEpsilon) + 1) - log(maximum(t, kEpsilon) + 1)));
+}
+Tensor huber(const Tensor& y_true, const Tensor& y_pred, double delta) {
+  if (!(delta > 0)) fail<ValueError>("huber", "delta must be positive, got {}", delta);
+  const auto [t, p] = paired("huber", y_true, y_pred);
+  const Tensor error = p - t, size = abs(error);
+  return last_mean(where(size <= delta, 0.5 * square(error), delta * size - 0.5 * delta * delta));
+}
+Tensor log_cosh(const Tensor& y_true, const Tensor& y_pred) {
+  const auto [t, p] = paired("log_cosh", y_true, y_pred);
+  const Tensor error = p - t;
+  return last_mean(error + softplus(error * -2) - std::numbers::ln2);
+}
+
+Tensor binary_crossentropy(const Tensor& y_true, const Tensor& y_pred, const CrossentropyOptions& o) {
+  check_smoothing("binary_crossentropy", o.label_smoothing);
+  const auto [target, p] = paired("binary_crossentropy", y_true, y_pred);
+  const Tensor t = smoothed(target, o.label_smoothing, 2);
+  // With logits: max(x, 0) - x t + log(1 + exp(-|x|)), which never overflows.
+  if (o.from_logits) return last_mean(relu(p) - p * t + log1p(exp(-abs(p))));
+  const Tensor q = clip(p, kEpsilon, 1 - kEpsilon);
+  return last_mean(-(t * log(q) + (1 - t) * log(1 - q)));
+}
+
+Tensor categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred, const CrossentropyOptions& o) {
+  check_smoothing("categorical_crossentropy", o.label_smoothing);
+  const auto [target, p] = paired("categorical_crossentropy", y_true, y_pred);
+  if (p.rank() < 1) fail<ShapeError>("categorical_crossentropy", "needs an axis of classes, got a scalar");
+  const Tensor t = smoothed(target, o.label_smoothing, static_cast<double>(p.shape()[-1]));
+  if (o.from_logits) return softmax_cross_entropy(p, t);
+  const Tensor q = clip(p / sum(p, {-1}, true), kEpsilon, 1 - kEpsilon);
+  return -sum(t * log(q), {-1});
+}
+
+Tensor sparse_categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred, bool from_logits) {
+  constexpr const char* kName = "sparse_categorical_crossentropy";
+  if (y_pred.rank() < 2) fail<ShapeError>(kName, "the prediction must be (batch, …, classes), got {}", y_pred.shape());
+  Tensor labels = y_true;
+  if (labels.rank() == y_pred.rank() && labels.shape()[-1] == 1)
+    labels = reshape(labels, labels.shape().erase(-1).to_vector());
+  const Shape rows = y_pred.shape().erase(-1);
+  if (labels.shape() != rows)
+    fail<ShapeError>(kName,
+                     "labels must be {} for predictions {}, got {}; use categorical_crossentropy for one-hot targets",
+                     rows, y_pred.shape(), y_true.shape());
+  if (labels.dtype() == DType::boolean || is_floating(labels.dtype())) labels = cast(labels, DType::int64);
+  // Probabilities become logits by their logarithm; Keras clips them first.
+  const Tensor logits = from_logits ? y_pred : log(clip(y_pred, kEpsilon, 1 - kEpsilon));
+  return sparse_softmax_cross_entropy(logits, labels);
+}
+
+Tensor kl_divergence(const Tensor& y_true, const Tensor& y_pred) {
+  const auto [target, prediction] = paired("kl_divergence", y_true, y_pred);
+  const Tensor t = clip(target, kEpsilon, 1), p = clip(prediction, kEpsilon, 1);
+  return sum(t * log(t / p), {-1});
+}
+Tensor hinge(const Tensor& y_true, const Tensor& y_pred) {
+  const auto [t, p] = paired("hinge", y_true, y_pred);
+  return last_mean(relu(1 - signed_target(t) * p));
+}
+Tensor squared_hinge(const Tensor& y_true, const Tensor& y_pred) {
+  const auto [t, p] = paired("squared_hinge", y_true, y_pred);
+  return last_mean(square(relu(1 - signed_target(t) * p)));
+}
+Tensor categorical_hinge(const Tensor& y_true, const Tensor& y_pred) {
+  const auto [t, p] = paired("categorical_hinge", y_true, y_pred);
+  const Tensor positive = sum(t * p, {-1}), negative = max((1 - t) * p, {-1});
+  return relu(negative - positive + 1);
+}
+Tensor cosine_similarity(const Tensor& y_true, const Tensor& y_pred) {
+  const auto [t, p] = paired("cosine_similarity", y_true, y_pred);
+  return -sum(normalized(t) * normalized(p), {-1});
+}
+Tensor poisson(const Tensor& y_true, const Tensor& y_pred) {
+  const auto [t, p] = paired("poisson", y_true, y_pred);
+  return last_mean(p - t * log(p + kEpsilon));
+}
+
+}  // namespace losses
+
+AnyLoss::AnyLoss(const char* name) {
+  using Maker = AnyLoss (*)();
+  static const std::map<std::string_view, Maker> makers = {
+      {"mse", [] { return AnyLoss(MeanSquaredError()); }},
+      {"mean_squared_error", [] { return AnyLoss(MeanSquaredError()); }},
+      {"mae", [] { return AnyLoss(MeanAbsoluteError()); }},
+      {"mean_absolute_error", [] { return AnyLoss(MeanAbsoluteError()); }},
+      {"mape", [] { return AnyLoss(MeanAbsolutePercentageError()); }},
+      {"mean_absolute_percentage_error", [] { return AnyLoss(MeanAbsolutePercentageError()); }},
+      {"msle", [] { return AnyLoss(MeanSquaredLogarithmicError()); }},
+      {"mean_squared_logarithmic_error", [] { return AnyLoss(MeanSquaredLogarithmicError()); }},
+      {"huber", [] { return AnyLoss(Huber()); }},
+      {"log_cosh", [] { return AnyLoss(LogCosh()); }},
+      {"logcosh", [] { return AnyLoss(LogCosh()); }},
+      {"bce", [] { return AnyLoss(BinaryCrossentropy()); }},
+      {"binary_crossentropy", [] { return AnyLoss(BinaryCrossentropy()); }},
+      {"categorical_crossentropy", [] { return AnyLoss(CategoricalCrossentropy()); }},
+      {"sparse_categorical_crossentropy", [] { return AnyLoss(SparseCategoricalCrossentropy()); }},
+      {"kl_divergence", [] { return AnyLoss(KLDivergence()); }},
+      {"kld", [] { return AnyLoss(KLDivergence()); }},
+      {"hinge", [] { return AnyLoss(Hinge()); }},
+      {"squared_hinge", [] { return AnyLoss(SquaredHinge()); }},
+      {"categorical_hinge", [] { return AnyLoss(CategoricalHinge()); }},
+      {"cosine_similarity", [] { return AnyLoss(CosineSimilarity()); }},
+      {"poisson", [] { return AnyLoss(Poisson()); }},
+  };
+  const auto found = makers.find(name);
+  if (found == makers.end()) {
+    std::vector<std::string_view> known;
+    for (const auto& [key, maker] : makers) known.push_back(key);
+    fail<ValueError>("loss", "unknown loss \"{}\"{}", name, did_you_mean(name, known));
+  }
+  *this = found->second();
+}
+
+Tensor mse_loss(const Tensor& input, const Tensor& target) { return mean(square(input - cast(target, input.dtype()))); }
+Tensor l1_loss(const Tensor& input, const Tensor& target) { return mean(abs(input - cast(target, input.dtype()))); }
+Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, double beta) {
+  if (!(beta > 0)) fail<ValueError>("smooth_l1_loss", "beta must be positive, got {}", beta);
+  const Tensor size = abs(input - cast(target, input.dtype()));
+  return mean(where(size < beta, 0.5 / beta * square(size), size - 0.5 * beta));
+}
+Tensor cross_entropy(const Tensor& logits, const Tensor& target) {
+  if (is_floating(target.dtype())) return mean(softmax_cross_entropy(logits, cast(target, logits.dtype())));
+  return mean(sparse_softmax_cross_entropy(logits, target));
+}
+Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target) {
+  if (log_probabilities.rank() != 2)
+    fail<ShapeError>("nll_loss", "needs (batch, classes), got {}", log_probabilities.shape());
+  return -mean(sum(log_probabilities * one_hot(target, log_probabilities.shape()[1], log_probabilities.dtype()), {-1}));
+}
+Tensor binary_cross_entropy(const Tensor& input, const Tensor& target) {
+  const auto [t, p] = paired("binary_cross_entropy", target, input);
+  // PyTorch bounds the logarithms, not the probabilities.
+  return -mean(t * maximum(log(p), -100) + (1 - t) * maximum(log(1 - p), -100));
+}
+Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& target) {
+  return mean(losses::binary_crossentropy(target, logits, {.from_logits = true}));
+}
+Tensor kl_div(const Tensor& log_input, const Tensor& target) {
+  const Tensor t = cast(target, log_input.dtype());
+  return mean(where(t > 0, t * (log(where(t > 0, t, 1)) - log_input), 0));
+}
+
+}  // namespace isochron

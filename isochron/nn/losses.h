@@ -1,0 +1,122 @@
+// The losses, with Keras' names, formulas and defaults.
+//
+//   SparseCategoricalCrossentropy loss({.from_logits = true});
+//   Tensor value = loss(labels, logits);                       // labels (batch) of integers, logits (batch, classes)
+//   Tensor value = mse_loss(prediction, target);               // PyTorch's order of arguments
+//
+// A label outside [0, classes) is reported with its row and value when the step runs.
+#pragma once
+
+#include "isochron/nn/loss.h"
+
+namespace isochron {
+
+struct LossOptions {
+  LossReduction reduction = LossReduction::sum_over_batch_size;
+};
+struct CrossentropyOptions {
+  bool from_logits = false;
+  double label_smoothing = 0;
+  LossReduction reduction = LossReduction::sum_over_batch_size;
+};
+struct SparseCrossentropyOptions {
+  bool from_logits = false;
+  LossReduction reduction = LossReduction::sum_over_batch_size;
+};
+struct HuberOptions {
+  double delta = 1;
+  LossReduction reduction = LossReduction::sum_over_batch_size;
+};
+
+// Values of each example: the mean over the last axis, or what the name says.
+namespace losses {
+Tensor mean_squared_error(const Tensor& y_true, const Tensor& y_pred);
+Tensor mean_absolute_error(const Tensor& y_true, const Tensor& y_pred);
+Tensor mean_absolute_percentage_error(const Tensor& y_true, const Tensor& y_pred);
+Tensor mean_squared_logarithmic_error(const Tensor& y_true, const Tensor& y_pred);
+Tensor huber(const Tensor& y_true, const Tensor& y_pred, double delta = 1);
+Tensor log_cosh(const Tensor& y_true, const Tensor& y_pred);
+Tensor binary_crossentropy(const Tensor& y_true, const Tensor& y_pred, const CrossentropyOptions& options = {});
+Tensor categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred, const CrossentropyOptions& options = {});
+Tensor sparse_categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred, bool from_logits = false);
+Tensor kl_divergence(const Tensor& y_true, const Tensor& y_pred);
+Tensor hinge(const Tensor& y_true, const Tensor& y_pred);
+Tensor squared_hinge(const Tensor& y_true, const Tensor& y_pred);
+Tensor categorical_hinge(const Tensor& y_true, const Tensor& y_pred);
+Tensor cosine_similarity(const Tensor& y_true, const Tensor& y_pred);
+Tensor poisson(const Tensor& y_true, const Tensor& y_pred);
+}  // namespace losses
+
+#define ISO_LOSS(Class, function)                                                                   \
+  class Class : public Loss {                                                                       \
+   public:                                                                                          \
+    explicit Class(LossOptions options = {}) : Loss(#function, options.reduction) {}                \
+    Tensor call(const Tensor& t, const Tensor& p) const override { return losses::function(t, p); } \
+  }
+ISO_LOSS(MeanSquaredError, mean_squared_error);
+ISO_LOSS(MeanAbsoluteError, mean_absolute_error);
+ISO_LOSS(MeanAbsolutePercentageError, mean_absolute_percentage_error);
+ISO_LOSS(MeanSquaredLogarithmicError, mean_squared_logarithmic_error);
+ISO_LOSS(LogCosh, log_cosh);
+ISO_LOSS(KLDivergence, kl_divergence);
+ISO_LOSS(Hinge, hinge);
+ISO_LOSS(SquaredHinge, squared_hinge);
+ISO_LOSS(CategoricalHinge, categorical_hinge);
+ISO_LOSS(CosineSimilarity, cosine_similarity);
+ISO_LOSS(Poisson, poisson);
+#undef ISO_LOSS
+
+class Huber : public Loss {
+ public:
+  explicit Huber(HuberOptions options = {}) : Loss("huber", options.reduction), delta_(options.delta) {}
+  Tensor call(const Tensor& t, const Tensor& p) const override { return losses::huber(t, p, delta_); }
+
+ private:
+  double delta_;
+};
+
+class BinaryCrossentropy : public Loss {
+ public:
+  explicit BinaryCrossentropy(CrossentropyOptions options = {})
+      : Loss("binary_crossentropy", options.reduction), options_(options) {}
+  Tensor call(const Tensor& t, const Tensor& p) const override { return losses::binary_crossentropy(t, p, options_); }
+
+ private:
+  CrossentropyOptions options_;
+};
+
+class CategoricalCrossentropy : public Loss {
+ public:
+  explicit CategoricalCrossentropy(CrossentropyOptions options = {})
+      : Loss("categorical_crossentropy", options.reduction), options_(options) {}
+  Tensor call(const Tensor& t, const Tensor& p) const override {
+    return losses::categorical_crossentropy(t, p, options_);
+  }
+
+ private:
+  CrossentropyOptions options_;
+};
+
+class SparseCategoricalCrossentropy : public Loss {
+ public:
+  explicit SparseCategoricalCrossentropy(SparseCrossentropyOptions options = {})
+      : Loss("sparse_categorical_crossentropy", options.reduction), options_(options) {}
+  Tensor call(const Tensor& t, const Tensor& p) const override {
+    return losses::sparse_categorical_crossentropy(t, p, options_.from_logits);
+  }
+
+ private:
+  SparseCrossentropyOptions options_;
+};
+
+// PyTorch's names and order of arguments; the mean over all elements or rows.
+Tensor mse_loss(const Tensor& input, const Tensor& target);
+Tensor l1_loss(const Tensor& input, const Tensor& target);
+Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, double beta = 1);
+Tensor cross_entropy(const Tensor& logits, const Tensor& target);  // class indices, or probabilities of logits' shape
+Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target);
+Tensor binary_cross_entropy(const Tensor& input, const Tensor& target);
+Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& target);
+Tensor kl_div(const Tensor& log_input, const Tensor& target);
+
+}  // namespace isochron

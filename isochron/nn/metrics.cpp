@@ -1,0 +1,243 @@
+#include "isochron/nn/metrics.h"
+
+#include <map>
+
+#include "isochron/base/names.h"
+#include "isochron/ops/ops.h"
+
+namespace isochron {
+namespace {
+
+Tensor number(const Tensor& truth) { return cast(truth, DType::float32); }
+
+// Integer labels without their trailing axis of extent 1.
+Tensor plain_labels(const Tensor& y, const Tensor& p) {
+  Tensor labels = y;
+  if (labels.rank() == p.rank() && labels.shape()[-1] == 1)
+    labels = reshape(labels, labels.shape().erase(-1).to_vector());
+  return cast(labels, DType::int64);
+}
+
+// Target and prediction of one shape; a missing trailing 1 is added.
+std::pair<Tensor, Tensor> lined_up(const char* metric, const Tensor& y, const Tensor& p) {
+  Tensor t = cast(y, p.dtype());
+  if (p.rank() == t.rank() + 1 && p.shape()[-1] == 1) t = expand_dims(t, -1);
+  if (t.rank() == p.rank() + 1 && t.shape()[-1] == 1) t = reshape(t, p.shape().to_vector());
+  if (t.shape() != p.shape())
+    fail<ShapeError>(metric, "target and prediction must have the same shape, got {} and {}", y.shape(), p.shape());
+  return {t, p};
+}
+
+// Rows count as often as their weight says; without weights, once.
+Tensor row_weights(const Tensor& weight, const Tensor& like) {
+  if (!weight.defined()) return {};
+  Tensor w = cast(weight, DType::float32);
+  while (w.rank() > like.rank() && w.shape()[-1] == 1) w = reshape(w, w.shape().erase(-1).to_vector());
+  while (w.rank() < like.rank()) w = expand_dims(w, -1);
+  return broadcast_to(w, like.shape());
+}
+
+Tensor weighted(const Tensor& values, const Tensor& weight) { return weight.defined() ? values * weight : values; }
+
+Tensor ratio(const Tensor& a, const Tensor& b) { return where(b > 0, a / where(b > 0, b, 1), 0); }
+
+// True where the label's own score is among the k largest.
+Tensor in_top_k(const Tensor& labels, const Tensor& p, int64_t k) {
+  const Tensor own = sum(p * one_hot(labels, p.shape()[-1], p.dtype()), {-1}, true);
+  return number(sum(number(p > own), {-1}) < static_cast<double>(k));
+}
+
+}  // namespace
+
+void MeanMetric::update(const Tensor& y_true, const Tensor& y_pred, const Tensor& weight) {
+  const Tensor values = cast(function_(y_true, y_pred), DType::float32);
+  add(values, row_weights(weight, values));
+}
+
+BinaryAccuracy::BinaryAccuracy(double threshold, std::string name)
+    : MeanMetric(std::move(name), [threshold](const Tensor& y, const Tensor& p) {
+        const auto [t, q] = lined_up("binary_accuracy", y, p);
+        return mean(number(equal(t, cast(q > threshold, q.dtype()))), {-1});
+      }) {}
+CategoricalAccuracy::CategoricalAccuracy(std::string name)
+    : MeanMetric(std::move(name),
+                 [](const Tensor& y, const Tensor& p) { return number(equal(argmax(y), argmax(p))); }) {}
+SparseCategoricalAccuracy::SparseCategoricalAccuracy(std::string name)
+    : MeanMetric(std::move(name),
+                 [](const Tensor& y, const Tensor& p) { return number(equal(plain_labels(y, p), argmax(p))); }) {}
+TopKCategoricalAccuracy::TopKCategoricalAccuracy(int64_t k, std::string name)
+    : MeanMetric(std::move(name), [k](const Tensor& y, const Tensor& p) { return in_top_k(argmax(y), p, k); }) {}
+SparseTopKCategoricalAccuracy::SparseTopKCategoricalAccuracy(int64_t k, std::string name)
+    : MeanMetric(std::move(name),
+                 [k](const Tensor& y, const Tensor& p) { return in_top_k(plain_labels(y, p), p, k); }) {}
+MeanSquaredErrorMetric::MeanSquaredErrorMetric(std::string name)
+    : MeanMetric(std::move(name), [](const Tensor& y, const Tensor& p) {
+        const auto [t, q] = lined_up("mean_squared_error", y, p);
+        return mean(square(q - t), {-1});
+      }) {}
+MeanAbsoluteErrorMetric::MeanAbsoluteErrorMetric(std::string name)
+    : MeanMetric(std::move(name), [](const Tensor& y, const Tensor& p) {
+        const auto [t, q] = lined_up("mean_absolute_error", y, p);
+        return mean(abs(q - t), {-1});
+      }) {}
+RootMeanSquaredError::RootMeanSquaredError(std::string name)
+    : MeanMetric(std::move(name), [](const Tensor& y, const Tensor& p) {
+        const auto [t, q] = lined_up("root_mean_squared_error", y, p);
+        return square(q - t);
+      }) {}
+Tensor RootMeanSquaredError::result() const { return sqrt(Mean::result()); }
+
+Precision::Precision(ThresholdOptions o)
+    : Metric(o.name.empty() ? "precision" : o.name),
+      threshold_(o.threshold),
+      true_positives_(add_variable("true_positives")),
+      false_positives_(add_variable("false_positives")) {}
+void Precision::update(const Tensor& y, const Tensor& p, const Tensor& weight) {
+  const auto [t, q] = lined_up("precision", y, p);
+  const Tensor positive = number(q > threshold_), w = row_weights(weight, q), actual = number(t > 0.5);
+  true_positives_.assign_add(sum(weighted(positive * actual, w)));
+  false_positives_.assign_add(sum(weighted(positive * (1 - actual), w)));
+}
+Tensor Precision::result() const { return ratio(true_positives_, true_positives_ + false_positives_); }
+
+Recall::Recall(ThresholdOptions o)
+    : Metric(o.name.empty() ? "recall" : o.name),
+      threshold_(o.threshold),
+      true_positives_(add_variable("true_positives")),
+      false_negatives_(add_variable("false_negatives")) {}
+void Recall::update(const Tensor& y, const Tensor& p, const Tensor& weight) {
+  const auto [t, q] = lined_up("recall", y, p);
+  const Tensor positive = number(q > threshold_), w = row_weights(weight, q), actual = number(t > 0.5);
+  true_positives_.assign_add(sum(weighted(positive * actual, w)));
+  false_negatives_.assign_add(sum(weighted((1 - positive) * actual, w)));
+}
+Tensor Recall::result() const { return ratio(true_positives_, true_positives_ + false_negatives_); }
+
+F1Score::F1Score(F1Options o)
+    : Metric(o.name),
+      options_(o),
+      true_positives_(add_variable("true_positives", {o.classes})),
+      predicted_(add_variable("predicted", {o.classes})),
+      actual_(add_variable("actual", {o.classes})) {
+  static const std::vector<std::string_view> kAverages = {"none", "macro", "micro", "weighted"};
+  if (std::find(kAverages.begin(), kAverages.end(), o.average) == kAverages.end())
+    fail<ValueError>("F1Score", "unknown average \"{}\"{}", o.average, did_you_mean(o.average, kAverages));
+  if (o.average == "none" && o.classes != 1)
+    fail<ValueError>("F1Score", "average \"none\" gives one value a class; use macro, micro or weighted for {} classes",
+                     o.classes);
+}
+void F1Score::update(const Tensor& y, const Tensor& p, const Tensor& weight) {
+  const auto [t, q] = lined_up("f1_score", y, p);
+  if (q.shape()[-1] != options_.classes)
+    fail<ShapeError>("F1Score", "was made for {} classes, got predictions {}", options_.classes, q.shape());
+  // Without a threshold the largest score of a row is its decision.
+  const Tensor decided = options_.threshold      ? number(q > *options_.threshold)
+                         : options_.classes == 1 ? number(q > 0.5)
+                                                 : one_hot(argmax(q), options_.classes);
+  const Tensor w = row_weights(weight, q), actual = number(t > 0.5);
+  true_positives_.assign_add(sum(weighted(decided * actual, w), {0}));
+  predicted_.assign_add(sum(weighted(decided, w), {0}));
+  actual_.assign_add(sum(weighted(actual, w), {0}));
+}
+Tensor F1Score::result() const {
+  const auto f1 = [](const Tensor& tp, const Tensor& predicted, const Tensor& actual) {
+    return ratio(2 * tp, predicted + actual);
+  };
+  if (options_.average == "micro") return f1(sum(true_positives_), sum(predicted_), sum(actual_));
+  const Tensor each = f1(true_positives_, predicted_, actual_);
+  if (options_.average == "weighted") return sum(each * ratio(actual_, broadcast_to(sum(actual_), actual_.shape())));
+  return mean(each);
+}
+
+AUC::AUC(int64_t thresholds, std::string name)
+    : Metric(std::move(name)),
+      true_positives_(add_variable("true_positives", {thresholds})),
+      false_positives_(add_variable("false_positives", {thresholds})),
+      true_negatives_(add_variable("true_negatives", {thresholds})),
+      false_negatives_(add_variable("false_negatives", {thresholds})) {
+  if (thresholds < 2) fail<ValueError>("AUC", "needs at least 2 thresholds, got {}", thresholds);
+  std::vector<float> edges;
+  edges.push_back(-1e-7f);
+  for (int64_t i = 1; i < thresholds - 1; ++i)
+    edges.push_back(static_cast<float>(i) / static_cast<float>(thresholds - 1));
+  edges.push_back(1.f + 1e-7f);
+  thresholds_ = Tensor::from_buffer(std::move(edges), {thresholds, 1});
+}
+void AUC::update(const Tensor& y, const Tensor& p, const Tensor& weight) {
+  const auto [t, q] = lined_up("auc", y, p);
+  const Tensor w = row_weights(weight, q);
+  const Tensor flat = reshape(cast(q, DType::float32), {1, -1}), actual = reshape(number(t > 0.5), {1, -1});
+  const Tensor flat_weight = w.defined() ? reshape(w, {1, -1}) : Tensor();
+  const Tensor positive = number(flat > thresholds_);  // (thresholds, examples)
+  const auto count = [&](const Tensor& hits) { return sum(weighted(hits, flat_weight), {1}); };
+  true_positives_.assign_add(count(positive * actual));
+  false_positives_.assign_add(count(positive * (1 - actual)));
+  false_negatives_.assign_add(count((1 - positive) * actual));
+  true_negatives_.assign_add(count((1 - positive) * (1 - actual)));
+}
+Tensor AUC::result() const {
+  const Tensor recall = ratio(true_positives_, true_positives_ + false_negatives_);
+  const Tensor false_rate = ratio(false_positives_, false_positives_ + true_negatives_);
+  const int64_t n = thresholds_.shape()[0];
+  const auto head = [&](const Tensor& x) { return slice(x, {0}, {n - 1}); };
+  const auto tail = [&](const Tensor& x) { return slice(x, {1}, {n}); };
+  return sum((head(false_rate) - tail(false_rate)) * (head(recall) + tail(recall)) * 0.5);
+}
+
+std::shared_ptr<Metric> AnyMetric::resolve(const TensorSpec& y_true, const TensorSpec& y_pred) const {
+  if (metric_) return metric_;
+  using Maker = std::shared_ptr<Metric> (*)(const std::string& name);
+  static const std::map<std::string_view, Maker> makers = {
+      {"binary_accuracy",
+       [](const std::string& n) -> std::shared_ptr<Metric> { return std::make_shared<BinaryAccuracy>(0.5, n); }},
+      {"categorical_accuracy",
+       [](const std::string& n) -> std::shared_ptr<Metric> { return std::make_shared<CategoricalAccuracy>(n); }},
+      {"sparse_categorical_accuracy",
+       [](const std::string& n) -> std::shared_ptr<Metric> { return std::make_shared<SparseCategoricalAccuracy>(n); }},
+      {"top_k_categorical_accuracy",
+       [](const std::string& n) -> std::shared_ptr<Metric> { return std::make_shared<TopKCategoricalAccuracy>(5, n); }},
+      {"sparse_top_k_categorical_accuracy",
+       [](const std::string& n) -> std::shared_ptr<Metric> {
+         return std::make_shared<SparseTopKCategoricalAccuracy>(5, n);
+       }},
+      {"mse",
+       [](const std::string& n) -> std::shared_ptr<Metric> { return std::make_shared<MeanSquaredErrorMetric>(n); }},
+      {"mean_squared_error",
+       [](const std::string& n) -> std::shared_ptr<Metric> { return std::make_shared<MeanSquaredErrorMetric>(n); }},
+      {"mae",
+       [](const std::string& n) -> std::shared_ptr<Metric> { return std::make_shared<MeanAbsoluteErrorMetric>(n); }},
+      {"mean_absolute_error",
+       [](const std::string& n) -> std::shared_ptr<Metric> { return std::make_shared<MeanAbsoluteErrorMetric>(n); }},
+      {"rmse",
+       [](const std::string& n) -> std::shared_ptr<Metric> { return std::make_shared<RootMeanSquaredError>(n); }},
+      {"root_mean_squared_error",
+       [](const std::string& n) -> std::shared_ptr<Metric> { return std::make_shared<RootMeanSquaredError>(n); }},
+      {"precision",
+       [](const std::string& n) -> std::shared_ptr<Metric> {
+         return std::make_shared<Precision>(ThresholdOptions{.name = n});
+       }},
+      {"recall",
+       [](const std::string& n) -> std::shared_ptr<Metric> {
+         return std::make_shared<Recall>(ThresholdOptions{.name = n});
+       }},
+      {"f1_score",
+       [](const std::string& n) -> std::shared_ptr<Metric> { return std::make_shared<F1Score>(F1Options{.name = n}); }},
+      {"auc", [](const std::string& n) -> std::shared_ptr<Metric> { return std::make_shared<AUC>(200, n); }},
+  };
+  if (name_ == "accuracy" || name_ == "acc") {
+    // As Keras chooses: one output is binary, equal shapes are one-hot, anything else is class indices.
+    const int64_t classes = y_pred.shape.rank() ? y_pred.shape[-1] : 1;
+    if (classes == 1) return makers.at("binary_accuracy")(name_);
+    if (y_true.shape == y_pred.shape) return makers.at("categorical_accuracy")(name_);
+    return makers.at("sparse_categorical_accuracy")(name_);
+  }
+  const auto found = makers.find(name_);
+  if (found == makers.end()) {
+    std::vector<std::string_view> known{"accuracy"};
+    for (const auto& [key, maker] : makers) known.push_back(key);
+    fail<ValueError>("metric", "unknown metric \"{}\"{}", name_, did_you_mean(name_, known));
+  }
+  return found->second(name_);
+}
+
+}  // namespace isochron

@@ -1,0 +1,113 @@
+// The metrics, with Keras' names and formulas. All of them keep their sums in variables updated by the step's plan.
+//
+//   model.compile({…, .metrics = {"accuracy", Precision({.threshold = 0.7}), AUC()}});
+#pragma once
+
+#include <functional>
+
+#include "isochron/nn/metric.h"
+
+namespace isochron {
+
+// The mean of a function of target and prediction, one value an example.
+class MeanMetric : public Mean {
+ public:
+  using Function = std::function<Tensor(const Tensor& y_true, const Tensor& y_pred)>;
+  MeanMetric(std::string name, Function function) : Mean(std::move(name)), function_(std::move(function)) {}
+  void update(const Tensor& y_true, const Tensor& y_pred, const Tensor& weight) override;
+
+ private:
+  Function function_;
+};
+
+class BinaryAccuracy : public MeanMetric {
+ public:
+  explicit BinaryAccuracy(double threshold = 0.5, std::string name = "binary_accuracy");
+};
+class CategoricalAccuracy : public MeanMetric {
+ public:
+  explicit CategoricalAccuracy(std::string name = "categorical_accuracy");
+};
+class SparseCategoricalAccuracy : public MeanMetric {
+ public:
+  explicit SparseCategoricalAccuracy(std::string name = "sparse_categorical_accuracy");
+};
+class TopKCategoricalAccuracy : public MeanMetric {
+ public:
+  explicit TopKCategoricalAccuracy(int64_t k = 5, std::string name = "top_k_categorical_accuracy");
+};
+class SparseTopKCategoricalAccuracy : public MeanMetric {
+ public:
+  explicit SparseTopKCategoricalAccuracy(int64_t k = 5, std::string name = "sparse_top_k_categorical_accuracy");
+};
+class MeanSquaredErrorMetric : public MeanMetric {
+ public:
+  explicit MeanSquaredErrorMetric(std::string name = "mean_squared_error");
+};
+class MeanAbsoluteErrorMetric : public MeanMetric {
+ public:
+  explicit MeanAbsoluteErrorMetric(std::string name = "mean_absolute_error");
+};
+class RootMeanSquaredError : public MeanMetric {
+ public:
+  explicit RootMeanSquaredError(std::string name = "root_mean_squared_error");
+  Tensor result() const override;
+};
+
+struct ThresholdOptions {
+  double threshold = 0.5;
+  std::string name = {};
+};
+// Counts of right and wrong decisions at one threshold.
+class Precision : public Metric {
+ public:
+  explicit Precision(ThresholdOptions options = {});
+  void update(const Tensor& y_true, const Tensor& y_pred, const Tensor& weight) override;
+  Tensor result() const override;
+
+ private:
+  double threshold_;
+  Variable true_positives_, false_positives_;
+};
+class Recall : public Metric {
+ public:
+  explicit Recall(ThresholdOptions options = {});
+  void update(const Tensor& y_true, const Tensor& y_pred, const Tensor& weight) override;
+  Tensor result() const override;
+
+ private:
+  double threshold_;
+  Variable true_positives_, false_negatives_;
+};
+
+// F1 of each class, averaged: "macro", "micro", "weighted" or "none" (of one class).
+struct F1Options {
+  std::string average = "none";
+  std::optional<double> threshold = {};
+  int64_t classes = 1;
+  std::string name = "f1_score";
+};
+class F1Score : public Metric {
+ public:
+  explicit F1Score(F1Options options = {});
+  void update(const Tensor& y_true, const Tensor& y_pred, const Tensor& weight) override;
+  Tensor result() const override;
+
+ private:
+  F1Options options_;
+  Variable true_positives_, predicted_, actual_;
+};
+
+// Area under the receiver operating curve, by 200 thresholds as in Keras.
+class AUC : public Metric {
+ public:
+  explicit AUC(int64_t thresholds = 200, std::string name = "auc");
+  void update(const Tensor& y_true, const Tensor& y_pred, const Tensor& weight) override;
+  Tensor result() const override;
+
+ private:
+  Tensor thresholds_;
+  Variable true_positives_, false_positives_, true_negatives_, false_negatives_;
+};
+
+}  // namespace isochron

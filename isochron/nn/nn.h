@@ -1,0 +1,10 @@
+// All of nn/.
+#pragma once
+
+#include "isochron/nn/activations.h"
+#include "isochron/nn/dense.h"
+#include "isochron/nn/initializers.h"
+#include "isochron/nn/layer.h"
+#include "isochron/nn/losses.h"
+#include "isochron/nn/metrics.h"
+#include "isochron/nn/model.h"

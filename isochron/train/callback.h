@@ -1,0 +1,83 @@
+// Hooks into training, with Keras' names and moments.
+//
+//   class Stop : public Callback {
+//     void on_epoch_end(int epoch, const Logs& logs) override { if (logs_value(logs, "loss") < 0.1)
+//     model()->stop_training = true; }
+//   };
+//   model.fit(x, y, {.callbacks = {std::make_shared<Stop>()}});
+//
+// Epochs and batches count from 0, as in Keras. Batch hooks that want numbers say so by needs_batch_logs(): the numbers
+// then have to be read from the plan at every step.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "isochron/nn/model.h"
+
+namespace isochron {
+
+class Callback {
+ public:
+  virtual ~Callback() = default;
+  virtual void on_train_begin(const Logs& /*logs*/) {}
+  virtual void on_train_end(const Logs& /*logs*/) {}
+  virtual void on_epoch_begin(int /*epoch*/, const Logs& /*logs*/) {}
+  virtual void on_epoch_end(int /*epoch*/, const Logs& /*logs*/) {}
+  virtual void on_train_batch_begin(int64_t /*batch*/, const Logs& /*logs*/) {}
+  virtual void on_train_batch_end(int64_t /*batch*/, const Logs& /*logs*/) {}
+  virtual void on_test_begin(const Logs& /*logs*/) {}
+  virtual void on_test_end(const Logs& /*logs*/) {}
+  virtual void on_test_batch_begin(int64_t /*batch*/, const Logs& /*logs*/) {}
+  virtual void on_test_batch_end(int64_t /*batch*/, const Logs& /*logs*/) {}
+  virtual void on_predict_begin(const Logs& /*logs*/) {}
+  virtual void on_predict_end(const Logs& /*logs*/) {}
+  virtual void on_predict_batch_begin(int64_t /*batch*/, const Logs& /*logs*/) {}
+  virtual void on_predict_batch_end(int64_t /*batch*/, const Logs& /*logs*/) {}
+  virtual bool needs_batch_logs() const { return false; }
+
+  Model* model() const { return model_; }
+  void set_model(Model* model) { model_ = model; }
+
+ private:
+  Model* model_ = nullptr;
+};
+
+// Callbacks from functions, for short ones.
+class LambdaCallback : public Callback {
+ public:
+  struct Hooks {
+    std::function<void(int, const Logs&)> on_epoch_begin = {}, on_epoch_end = {};
+    std::function<void(int64_t, const Logs&)> on_train_batch_begin = {}, on_train_batch_end = {};
+    std::function<void(const Logs&)> on_train_begin = {}, on_train_end = {};
+  };
+  explicit LambdaCallback(Hooks hooks) : hooks_(std::move(hooks)) {}
+  void on_train_begin(const Logs& logs) override {
+    if (hooks_.on_train_begin) hooks_.on_train_begin(logs);
+  }
+  void on_train_end(const Logs& logs) override {
+    if (hooks_.on_train_end) hooks_.on_train_end(logs);
+  }
+  void on_epoch_begin(int epoch, const Logs& logs) override {
+    if (hooks_.on_epoch_begin) hooks_.on_epoch_begin(epoch, logs);
+  }
+  void on_epoch_end(int epoch, const Logs& logs) override {
+    if (hooks_.on_epoch_end) hooks_.on_epoch_end(epoch, logs);
+  }
+  void on_train_batch_begin(int64_t batch, const Logs& logs) override {
+    if (hooks_.on_train_batch_begin) hooks_.on_train_batch_begin(batch, logs);
+  }
+  void on_train_batch_end(int64_t batch, const Logs& logs) override {
+    if (hooks_.on_train_batch_end) hooks_.on_train_batch_end(batch, logs);
+  }
+  bool needs_batch_logs() const override { return static_cast<bool>(hooks_.on_train_batch_end); }
+
+ private:
+  Hooks hooks_;
+};
+
+// The value of a name, or NaN.
+double logs_value(const Logs& logs, const std::string& name);
+
+}  // namespace isochron

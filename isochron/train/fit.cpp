@@ -1,0 +1,302 @@
+// Model::compile, fit, evaluate, predict: the loops around the step.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "isochron/base/names.h"
+#include "isochron/base/rng.h"
+#include "isochron/ops/ops.h"
+#include "isochron/ops/random_key.h"
+#include "isochron/timeline/timeline.h"
+#include "isochron/train/callback.h"
+#include "isochron/train/data_checks.h"
+#include "isochron/train/history.h"
+#include "isochron/train/progress.h"
+#include "isochron/train/training.h"
+
+namespace isochron {
+
+double logs_value(const Logs& logs, const std::string& name) {
+  for (const auto& [key, value] : logs)
+    if (key == name) return value;
+  return std::nan("");
+}
+
+const std::vector<double>& History::operator[](const std::string& name) const {
+  const auto found = metrics_.find(name);
+  if (found != metrics_.end()) return found->second;
+  std::vector<std::string_view> known;
+  for (const auto& [key, values] : metrics_) known.push_back(key);
+  fail<ValueError>("History", "no metric \"{}\"{}", name, did_you_mean(name, known));
+}
+
+namespace {
+
+Logs with_prefix(const Logs& logs, const char* prefix) {
+  Logs out;
+  for (const auto& [name, value] : logs) out.emplace_back(prefix + name, value);
+  return out;
+}
+
+TrainingState& compiled(const Model& model, const char* what) {
+  if (!model.training())
+    fail<StateError>(what, "model \"{}\" has not been compiled: call compile({{.optimizer = …, .loss = …}}) first",
+                     model.name());
+  return *model.training();
+}
+
+int64_t batches_of(int64_t rows, int64_t batch) { return (rows + batch - 1) / batch; }
+
+// Loss and metrics over all rows in order.
+Logs run_test(TrainingState& state, const Columns& columns, int64_t batch_size, std::optional<int64_t> steps,
+              const std::vector<std::shared_ptr<Callback>>& callbacks, ProgressLine* progress) {
+  state.reset_metrics();
+  for (const auto& callback : callbacks) callback->on_test_begin({});
+  const int64_t batches = std::min(batches_of(columns.rows(), batch_size), steps.value_or(INT64_MAX));
+  for (int64_t i = 0; i < batches; ++i) {
+    for (const auto& callback : callbacks) callback->on_test_batch_begin(i, {});
+    const int64_t first = i * batch_size;
+    state.step(StepKind::test, columns, Feed::sliced, first, std::min(batch_size, columns.rows() - first), nullptr);
+    if (!callbacks.empty()) {
+      const bool wanted =
+          std::any_of(callbacks.begin(), callbacks.end(), [](const auto& c) { return c->needs_batch_logs(); });
+      const Logs logs = wanted ? state.logs() : Logs{};
+      for (const auto& callback : callbacks) callback->on_test_batch_end(i, logs);
+    }
+    if (progress && progress->due()) progress->update(i + 1, state.logs());
+  }
+  Logs logs = state.logs();
+  for (const auto& callback : callbacks) callback->on_test_end(logs);
+  return logs;
+}
+
+}  // namespace
+
+// One call of fit().
+class Trainer {
+ public:
+  Trainer(Model& model, Columns train, std::optional<Columns> validation, FitOptions options)
+      : model_(model),
+        state_(compiled(model, "fit")),
+        train_(std::move(train)),
+        validation_(std::move(validation)),
+        options_(std::move(options)),
+        progress_(options_.verbose) {
+    const int64_t all = batches_of(train_.rows(), options_.batch_size);
+    steps_ = options_.steps_per_epoch.value_or(all);
+    indices_.resize(static_cast<size_t>(std::min(options_.batch_size, train_.rows())));
+    seed_ = get_seed() ^ (take_random_streams(1) << 20);
+    batch_logs_ = std::any_of(options_.callbacks.begin(), options_.callbacks.end(),
+                              [](const auto& c) { return c->needs_batch_logs(); });
+  }
+
+  History run() {
+    Timeline timeline;
+    std::optional<TimelineScope> scope;
+    if (options_.timeline) scope.emplace(timeline);
+    timeline.plan_epochs(options_.epochs - options_.initial_epoch);
+    model_.stop_training = false;
+    for (const auto& callback : options_.callbacks) {
+      callback->set_model(&model_);
+      hook([&] { callback->on_train_begin({}); });
+    }
+    Logs logs;
+    for (int epoch = options_.initial_epoch; epoch < options_.epochs && !model_.stop_training; ++epoch) {
+      timeline.begin_epoch(epoch + 1);
+      logs = run_epoch(epoch, timeline);
+      timeline.end_epoch(
+          std::min(steps_ * options_.batch_size,
+                   train_.rows() * ((steps_ * options_.batch_size + train_.rows() - 1) / train_.rows())));
+      history_.epochs_.push_back(epoch);
+      for (const auto& [name, value] : logs) history_.metrics_[name].push_back(value);
+    }
+    for (const auto& callback : options_.callbacks) hook([&] { callback->on_train_end(logs); });
+    if (options_.timeline) {
+      history_.record_ = timeline.to_record();
+      history_.record_.framework = "isochron";
+      for (size_t i = 0; i < history_.record_.epochs.size(); ++i)
+        for (const auto& [name, values] : history_.metrics_)
+          if (i < values.size()) history_.record_.epochs[i].metrics[name] = values[i];
+    }
+    return std::move(history_);
+  }
+
+ private:
+  template <class F>
+  void hook(F&& f) {
+    ScopedSpan span(Phase::callback, "callback");
+    f();
+  }
+
+  Logs run_epoch(int epoch, Timeline& timeline) {
+    for (const auto& callback : options_.callbacks) hook([&] { callback->on_epoch_begin(epoch, {}); });
+    state_.reset_metrics();
+    progress_.begin(fmt::format("Epoch {}/{}", epoch + 1, options_.epochs), steps_);
+    int64_t done = 0;
+    for (int64_t step = 0; step < steps_ && !model_.stop_training; ++step, ++done) {
+      for (const auto& callback : options_.callbacks) hook([&] { callback->on_train_batch_begin(step, {}); });
+      timeline.begin_step();
+      run_step(epoch, step);
+      timeline.end_step();
+      if (!options_.callbacks.empty()) {
+        const Logs logs = batch_logs_ ? state_.logs() : Logs{};
+        for (const auto& callback : options_.callbacks) hook([&] { callback->on_train_batch_end(step, logs); });
+      }
+      if (progress_.due()) {
+        ScopedSpan span(Phase::log, "progress");
+        progress_.update(step + 1, state_.logs());
+      }
+    }
+    Logs logs;
+    {
+      ScopedSpan span(Phase::metrics, "read metrics");
+      logs = state_.logs();
+    }
+    if (options_.validation_freq > 0 && validation_ && (epoch + 1) % options_.validation_freq == 0) {
+      ScopedSpan span(Phase::validate, "validation");
+      const int64_t batch = options_.validation_batch_size ? options_.validation_batch_size : options_.batch_size;
+      const Logs validation = with_prefix(
+          run_test(state_, *validation_, batch, options_.validation_steps, options_.callbacks, nullptr), "val_");
+      logs.insert(logs.end(), validation.begin(), validation.end());
+    }
+    {
+      ScopedSpan span(Phase::log, "progress");
+      progress_.end(done, logs);
+      const double loss = logs_value(logs, "loss");
+      if (!std::isfinite(loss) && state_.options.nan_policy == NanPolicy::warn && !warned_) {
+        warned_ = true;
+        progress_.say(
+            fmt::format("warning: the loss of epoch {} is {}; lower the learning rate, clip gradients, or compile with "
+                        "nan_policy = raise to stop at the step",
+                        epoch + 1, loss));
+      }
+    }
+    for (const auto& callback : options_.callbacks) hook([&] { callback->on_epoch_end(epoch, logs); });
+    return logs;
+  }
+
+  // Batch `step` of the epoch. With steps_per_epoch the passes over the data go on from epoch to epoch.
+  void run_step(int epoch, int64_t step) {
+    const int64_t rows = train_.rows(), per_pass = batches_of(rows, options_.batch_size);
+    const int64_t absolute = options_.steps_per_epoch ? (epoch - options_.initial_epoch) * steps_ + step : step;
+    const int64_t pass = options_.steps_per_epoch ? absolute / per_pass : epoch;
+    const int64_t first = absolute % per_pass * options_.batch_size;
+    const int64_t count = std::min(options_.batch_size, rows - first);
+    try {
+      if (!options_.shuffle) {
+        state_.step(StepKind::train, train_, Feed::sliced, first, count, nullptr);
+        return;
+      }
+      {
+        ScopedSpan span(Phase::input, "pick rows");
+        const Permutation order(seed_, static_cast<uint64_t>(pass), static_cast<uint64_t>(rows));
+        for (int64_t i = 0; i < count; ++i)
+          indices_[static_cast<size_t>(i)] = static_cast<int64_t>(order(static_cast<uint64_t>(first + i)));
+      }
+      state_.step(StepKind::train, train_, Feed::gathered, first, count, indices_.data());
+    } catch (const NumericError& error) {
+      if (state_.options.nan_policy == NanPolicy::skip) {
+        ++history_.skipped_steps_;
+        return;
+      }
+      fail<NumericError>("fit", "epoch {}, step {}: {}; the weights are as before this step", epoch + 1, step + 1,
+                         error.what());
+    }
+  }
+
+  Model& model_;
+  TrainingState& state_;
+  Columns train_;
+  std::optional<Columns> validation_;
+  FitOptions options_;
+  ProgressLine progress_;
+  History history_;
+  std::vector<int64_t> indices_;
+  int64_t steps_ = 0;
+  uint64_t seed_ = 0;
+  bool batch_logs_ = false, warned_ = false;
+};
+
+void Model::compile(CompileOptions options) {
+  if (!options.loss) fail<ValueError>("compile", "needs a loss, e.g. .loss = \"mse\"");
+  training_ = std::make_shared<TrainingState>(*this, std::move(options));
+}
+
+Optimizer& Model::optimizer() const { return *compiled(*this, "optimizer").options.optimizer; }
+
+History Model::fit(const Tensor& x, const Tensor& y, FitOptions options) {
+  compiled(*this, "fit");
+  check_fit_options(options);
+  Columns train{x, y, options.sample_weight};
+  check_columns("fit", train);
+  if (!options.class_weight.empty()) train.weight = class_weights("fit", train, options.class_weight);
+  std::optional<Columns> validation;
+  if (options.validation_data) {
+    validation =
+        Columns{options.validation_data->x, options.validation_data->y, options.validation_data->sample_weight};
+    check_columns("fit: validation_data", *validation);
+  } else if (options.validation_split > 0) {
+    validation = split_off("fit", train, options.validation_split);
+  }
+  for (const Tensor* column : {&train.x, &train.y, &train.weight})
+    if (column->defined()) column->eval();
+  return Trainer(*this, std::move(train), std::move(validation), std::move(options)).run();
+}
+
+Logs Model::evaluate(const Tensor& x, const Tensor& y, EvaluateOptions options) {
+  TrainingState& state = compiled(*this, "evaluate");
+  const Columns columns{x, y, options.sample_weight};
+  check_columns("evaluate", columns);
+  check_batch_size("evaluate", options.batch_size);
+  ProgressLine progress(options.verbose);
+  progress.begin("", batches_of(columns.rows(), options.batch_size));
+  const Logs logs = run_test(state, columns, options.batch_size, options.steps, {}, &progress);
+  progress.end(batches_of(columns.rows(), options.batch_size), logs);
+  return logs;
+}
+
+Tensor Model::predict(const Tensor& x, PredictOptions options) {
+  check_batch_size("predict", options.batch_size);
+  if (x.rank() < 1) fail<ShapeError>("predict", "needs a batch of examples, got a scalar");
+  // Predicting needs no loss: a model that was never compiled gets a state of its own.
+  TrainingState plain(*this, {});
+  TrainingState& state = training() ? *training() : plain;
+  const Columns columns{x.eval(), {}, {}};
+  const int64_t rows = columns.rows();
+  if (rows == 0) fail<ValueError>("predict", "x is empty: shape {}", x.shape());
+  const TensorSpec batch_spec = state.prediction_spec(columns, std::min(options.batch_size, rows));
+  const TensorSpec spec{batch_spec.dtype, batch_spec.shape.with(0, rows)};
+  Storage out = Storage::allocate(static_cast<size_t>(spec.bytes()));
+  const int64_t row_bytes = spec.bytes() / rows;
+  ProgressLine progress(options.verbose);
+  progress.begin("", batches_of(rows, options.batch_size));
+  for (int64_t first = 0; first < rows; first += options.batch_size) {
+    state.step(StepKind::predict, columns, Feed::sliced, first, std::min(options.batch_size, rows - first), nullptr,
+               out.data() + first * row_bytes);
+    if (progress.due()) progress.update(first / options.batch_size + 1, {});
+  }
+  progress.end(batches_of(rows, options.batch_size), {});
+  return Tensor::from_storage(std::move(out), spec);
+}
+
+namespace {
+Logs on_batch(Model& model, StepKind kind, const char* what, const Columns& columns) {
+  TrainingState& state = compiled(model, what);
+  check_columns(what, columns);
+  state.reset_metrics();
+  state.step(kind, columns, Feed::sliced, 0, columns.rows(), nullptr);
+  return state.logs();
+}
+}  // namespace
+
+Logs Model::train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight) {
+  return on_batch(*this, StepKind::train, "train_on_batch", {x, y, sample_weight});
+}
+Logs Model::test_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight) {
+  return on_batch(*this, StepKind::test, "test_on_batch", {x, y, sample_weight});
+}
+Tensor Model::predict_on_batch(const Tensor& x) {
+  return predict(x, {.batch_size = std::max<int64_t>(1, x.rank() ? x.shape()[0] : 1)});
+}
+
+}  // namespace isochron

@@ -1,0 +1,35 @@
+// What fit() returns: metrics by epoch, and where each epoch's time went.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "isochron/nn/model.h"
+#include "isochron/report/epoch_report.h"
+#include "isochron/timeline/run_record.h"
+
+namespace isochron {
+
+class History {
+ public:
+  // history["loss"], history["val_accuracy"]: one value an epoch; ValueError with a suggestion for unknown names.
+  const std::vector<double>& operator[](const std::string& name) const;
+  const std::map<std::string, std::vector<double>>& metrics() const { return metrics_; }
+  const std::vector<int>& epochs() const { return epochs_; }  // from 0, as in Keras
+  // Steps left out because their loss was NaN or infinite (NanPolicy::skip).
+  int64_t skipped_steps() const { return skipped_steps_; }
+
+  // Where each epoch's time went, the first one explained.
+  EpochReport epoch_report() const { return EpochReport(record_); }
+  const RunRecord& record() const { return record_; }
+
+ private:
+  friend class Trainer;
+  std::map<std::string, std::vector<double>> metrics_;
+  std::vector<int> epochs_;
+  int64_t skipped_steps_ = 0;
+  RunRecord record_;
+};
+
+}  // namespace isochron

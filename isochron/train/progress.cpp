@@ -1,0 +1,131 @@
+#include "isochron/train/progress.h"
+
+#include <unistd.h>
+
+#include <condition_variable>
+#include <cstdio>
+#include <mutex>
+#include <thread>
+
+#include "isochron/base/clock.h"
+
+namespace isochron {
+namespace {
+
+constexpr int64_t kRedrawNs = 100'000'000;
+constexpr int kBarWidth = 20;
+
+std::string duration(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.0f}us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.0f}ms", seconds * 1e3);
+  if (seconds < 60) return fmt::format("{:.0f}s", seconds);
+  if (seconds < 3600) return fmt::format("{}:{:02}", static_cast<int>(seconds) / 60, static_cast<int>(seconds) % 60);
+  return fmt::format("{}:{:02}:{:02}", static_cast<int>(seconds) / 3600, static_cast<int>(seconds) / 60 % 60,
+                     static_cast<int>(seconds) % 60);
+}
+
+}  // namespace
+
+// Writes to standard output so that a slow terminal never holds training up. Redraws that come too fast replace each
+// other.
+class ProgressLine::Writer {
+ public:
+  Writer() : thread_([this] { run(); }) {}
+  ~Writer() {
+    {
+      std::lock_guard lock(mutex_);
+      closed_ = true;
+    }
+    wake_.notify_one();
+    thread_.join();
+  }
+  void write(std::string text, bool replaceable) {
+    {
+      std::lock_guard lock(mutex_);
+      if (replaceable) {
+        redraw_ = std::move(text);
+      } else {
+        redraw_.clear();
+        lasting_ += text;
+      }
+    }
+    wake_.notify_one();
+  }
+
+ private:
+  void run() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      wake_.wait(lock, [&] { return closed_ || !lasting_.empty() || !redraw_.empty(); });
+      const std::string text = std::exchange(lasting_, {}) + std::exchange(redraw_, {});
+      if (text.empty() && closed_) return;
+      lock.unlock();
+      std::fwrite(text.data(), 1, text.size(), stdout);
+      std::fflush(stdout);
+      lock.lock();
+    }
+  }
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::string lasting_, redraw_;
+  bool closed_ = false;
+  std::thread thread_;
+};
+
+ProgressLine::ProgressLine(int verbose) : verbose_(verbose), terminal_(verbose > 0 && isatty(STDOUT_FILENO)) {}
+ProgressLine::~ProgressLine() = default;
+
+void ProgressLine::begin(const std::string& title, int64_t steps) {
+  steps_ = steps;
+  started_ns_ = monotonic_ns();
+  next_ns_ = started_ns_ + kRedrawNs;
+  if (verbose_ > 0) {
+    if (!writer_) writer_ = std::make_unique<Writer>();
+    if (!title.empty()) writer_->write(title + "\n", false);
+  }
+}
+
+bool ProgressLine::due() {
+  if (verbose_ != 1 || !terminal_) return false;
+  const int64_t now = monotonic_ns();
+  if (now < next_ns_) return false;
+  next_ns_ = now + kRedrawNs;
+  return true;
+}
+
+std::string ProgressLine::line(int64_t step, const Logs& logs, bool finished) const {
+  const double seconds = seconds_between(started_ns_, monotonic_ns());
+  const double per_step = step > 0 ? seconds / static_cast<double>(step) : 0;
+  const int width = static_cast<int>(std::to_string(steps_).size());
+  std::string text = fmt::format("{:>{}}/{} ", step, width, steps_);
+  if (verbose_ == 1) {
+    const auto filled = static_cast<int>(steps_ > 0 ? step * kBarWidth / steps_ : kBarWidth);
+    for (int i = 0; i < kBarWidth; ++i) text += i < filled ? "━" : (terminal_ ? "\x1b[2m─\x1b[0m" : "─");
+    text += ' ';
+    text += duration(finished ? seconds : per_step * static_cast<double>(steps_ - step));
+  } else {
+    text += "- " + duration(seconds);
+  }
+  text += fmt::format("{}{}/step", verbose_ == 1 ? " " : " - ", duration(per_step));
+  for (const auto& [name, value] : logs) text += fmt::format(" - {}: {:.4f}", name, value);
+  return text;
+}
+
+void ProgressLine::update(int64_t step, const Logs& logs) {
+  if (writer_) writer_->write("\r\x1b[2K" + line(step, logs, false), true);
+}
+
+void ProgressLine::end(int64_t steps, const Logs& logs) {
+  if (!writer_) return;
+  steps_ = steps;
+  writer_->write((terminal_ ? "\r\x1b[2K" : "") + line(steps, logs, true) + "\n", false);
+}
+
+void ProgressLine::say(const std::string& text) {
+  if (writer_)
+    writer_->write((terminal_ ? "\r\x1b[2K" : "") + text + "\n", false);
+  else
+    std::fprintf(stderr, "%s\n", text.c_str());
+}
+
+}  // namespace isochron

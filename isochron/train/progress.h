@@ -1,0 +1,41 @@
+// The progress line, in the Keras manner: redrawn at most ten times a second, by a thread of its own.
+//
+//   ProgressLine line(1);
+//   line.begin_epoch(1, 5, 1875);
+//   if (line.due()) line.update(step, logs());            // logs are only read when a redraw is due
+//   line.end_epoch(1875, final_logs);
+//
+// verbose 2 prints one line an epoch, verbose 0 nothing. Without a terminal only finished lines are printed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "isochron/nn/model.h"
+
+namespace isochron {
+
+class ProgressLine {
+ public:
+  explicit ProgressLine(int verbose);
+  ~ProgressLine();
+
+  void begin(const std::string& title, int64_t steps);
+  // True at most ten times a second, and never for verbose other than 1 or without a terminal.
+  bool due();
+  void update(int64_t step, const Logs& logs);
+  void end(int64_t steps, const Logs& logs);
+  // A line of its own above the progress line.
+  void say(const std::string& text);
+
+ private:
+  class Writer;
+  std::string line(int64_t step, const Logs& logs, bool finished) const;
+  std::unique_ptr<Writer> writer_;
+  int verbose_;
+  bool terminal_;
+  int64_t steps_ = 0, started_ns_ = 0, next_ns_ = 0;
+};
+
+}  // namespace isochron
