@@ -1,7 +1,7 @@
 #include "isochron/kernels/reduce/reduce_loops.h"
 
 #include <algorithm>
-#include <cmath>
+#include <concepts>
 #include <limits>
 #include <type_traits>
 
@@ -18,6 +18,18 @@ namespace isochron {
 namespace kernels {
 namespace HWY_NAMESPACE {
 
+// Integers overflow as unsigned ones do.
+template <class T>
+struct WrappingType {
+  using type = T;
+};
+template <std::integral T>
+struct WrappingType<T> {
+  using type = std::make_unsigned_t<T>;
+};
+template <class T>
+using Wrapping = typename WrappingType<T>::type;
+
 // Each method: its identity, and two values joined, as scalars and as vectors of floats.
 struct Sum {
   template <class T>
@@ -26,12 +38,7 @@ struct Sum {
   }
   template <class T>
   static HWY_INLINE T join(T a, T b) {
-    if constexpr (std::is_integral_v<T>) {
-      using U = std::make_unsigned_t<T>;
-      return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
-    } else {
-      return a + b;
-    }
+    return static_cast<T>(static_cast<Wrapping<T>>(a) + static_cast<Wrapping<T>>(b));
   }
   template <class V>
   static HWY_INLINE V join_vectors(V a, V b) {
@@ -46,12 +53,7 @@ struct Prod {
   }
   template <class T>
   static HWY_INLINE T join(T a, T b) {
-    if constexpr (std::is_integral_v<T>) {
-      using U = std::make_unsigned_t<T>;
-      return static_cast<T>(static_cast<U>(a) * static_cast<U>(b));
-    } else {
-      return a * b;
-    }
+    return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b));
   }
   template <class V>
   static HWY_INLINE V join_vectors(V a, V b) {
