@@ -34,6 +34,11 @@ struct WeightOptions {
   DType dtype = DType::float32;
 };
 
+// What layers take that have nothing else to be told.
+struct LayerOptions {
+  std::string name = {};
+};
+
 class Layer {
  public:
   virtual ~Layer() = default;

@@ -45,7 +45,7 @@ void check_smoothing(const char* loss, double smoothing) {
     fail<ValueError>(loss, "label_smoothing must be in [0, 1], got {}", smoothing);
 }
 
-Tensor normalized(const Tensor& x) { return x / sqrt(maximum(sum(square(x), {-1}, true), 1e-12)); }
+Tensor normalized(const Tensor& x, int64_t axis) { return x / sqrt(maximum(sum(square(x), {axis}, true), 1e-12)); }
 
 }  // namespace
 
@@ -134,9 +134,9 @@ Tensor categorical_hinge(const Tensor& y_true, const Tensor& y_pred) {
   const Tensor positive = sum(t * p, {-1}), negative = max((1 - t) * p, {-1});
   return relu(negative - positive + 1);
 }
-Tensor cosine_similarity(const Tensor& y_true, const Tensor& y_pred) {
+Tensor cosine_similarity(const Tensor& y_true, const Tensor& y_pred, int64_t axis) {
   const auto [t, p] = paired("cosine_similarity", y_true, y_pred);
-  return -sum(normalized(t) * normalized(p), {-1});
+  return -sum(normalized(t, axis) * normalized(p, axis), {axis});
 }
 Tensor poisson(const Tensor& y_true, const Tensor& y_pred) {
   const auto [t, p] = paired("poisson", y_true, y_pred);

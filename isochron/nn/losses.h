@@ -28,6 +28,11 @@ struct HuberOptions {
   LossReduction reduction = LossReduction::sum_over_batch_size;
 };
 
+struct CosineSimilarityOptions {
+  int64_t axis = -1;  // along which similarity is taken
+  LossReduction reduction = LossReduction::sum_over_batch_size;
+};
+
 // Values of each example: the mean over the last axis, or what the name says.
 namespace losses {
 Tensor mean_squared_error(const Tensor& y_true, const Tensor& y_pred);
@@ -43,7 +48,7 @@ Tensor kl_divergence(const Tensor& y_true, const Tensor& y_pred);
 Tensor hinge(const Tensor& y_true, const Tensor& y_pred);
 Tensor squared_hinge(const Tensor& y_true, const Tensor& y_pred);
 Tensor categorical_hinge(const Tensor& y_true, const Tensor& y_pred);
-Tensor cosine_similarity(const Tensor& y_true, const Tensor& y_pred);
+Tensor cosine_similarity(const Tensor& y_true, const Tensor& y_pred, int64_t axis = -1);
 Tensor poisson(const Tensor& y_true, const Tensor& y_pred);
 }  // namespace losses
 
@@ -62,7 +67,6 @@ ISO_LOSS(KLDivergence, kl_divergence);
 ISO_LOSS(Hinge, hinge);
 ISO_LOSS(SquaredHinge, squared_hinge);
 ISO_LOSS(CategoricalHinge, categorical_hinge);
-ISO_LOSS(CosineSimilarity, cosine_similarity);
 ISO_LOSS(Poisson, poisson);
 #undef ISO_LOSS
 
@@ -73,6 +77,16 @@ class Huber : public Loss {
 
  private:
   double delta_;
+};
+
+class CosineSimilarity : public Loss {
+ public:
+  explicit CosineSimilarity(CosineSimilarityOptions options = {})
+      : Loss("cosine_similarity", options.reduction), axis_(options.axis) {}
+  Tensor call(const Tensor& t, const Tensor& p) const override { return losses::cosine_similarity(t, p, axis_); }
+
+ private:
+  int64_t axis_;
 };
 
 class BinaryCrossentropy : public Loss {

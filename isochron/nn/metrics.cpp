@@ -41,6 +41,10 @@ Tensor weighted(const Tensor& values, const Tensor& weight) { return weight.defi
 
 Tensor ratio(const Tensor& a, const Tensor& b) { return where(b > 0, a / where(b > 0, b, 1), 0); }
 
+// All but the last, and all but the first, of a vector.
+Tensor head(const Tensor& x) { return slice(x, {0}, {-1}); }
+Tensor tail(const Tensor& x) { return slice(x, {1}, {kEnd}); }
+
 // True where the label's own score is among the k largest.
 Tensor in_top_k(const Tensor& labels, const Tensor& p, int64_t k) {
   const Tensor own = sum(p * one_hot(labels, p.shape()[-1], p.dtype()), {-1}, true);
@@ -54,6 +58,11 @@ void MeanMetric::update(const Tensor& y_true, const Tensor& y_pred, const Tensor
   add(values, row_weights(weight, values));
 }
 
+Accuracy::Accuracy(std::string name)
+    : MeanMetric(std::move(name), [](const Tensor& y, const Tensor& p) {
+        const auto [t, q] = lined_up("accuracy", y, p);
+        return number(equal(t, q));
+      }) {}
 BinaryAccuracy::BinaryAccuracy(double threshold, std::string name)
     : MeanMetric(std::move(name), [threshold](const Tensor& y, const Tensor& p) {
         const auto [t, q] = lined_up("binary_accuracy", y, p);
@@ -149,19 +158,22 @@ Tensor F1Score::result() const {
   return mean(each);
 }
 
-AUC::AUC(int64_t thresholds, std::string name)
-    : Metric(std::move(name)),
-      true_positives_(add_variable("true_positives", {thresholds})),
-      false_positives_(add_variable("false_positives", {thresholds})),
-      true_negatives_(add_variable("true_negatives", {thresholds})),
-      false_negatives_(add_variable("false_negatives", {thresholds})) {
-  if (thresholds < 2) fail<ValueError>("AUC", "needs at least 2 thresholds, got {}", thresholds);
+AUC::AUC(AUCOptions o)
+    : Metric(o.name),
+      precision_recall_(o.curve == "PR"),
+      true_positives_(add_variable("true_positives", {o.num_thresholds})),
+      false_positives_(add_variable("false_positives", {o.num_thresholds})),
+      true_negatives_(add_variable("true_negatives", {o.num_thresholds})),
+      false_negatives_(add_variable("false_negatives", {o.num_thresholds})) {
+  if (o.num_thresholds < 2) fail<ValueError>("AUC", "needs at least 2 thresholds, got {}", o.num_thresholds);
+  if (!precision_recall_ && o.curve != "ROC")
+    fail<ValueError>("AUC", "unknown curve \"{}\"{}", o.curve, did_you_mean(o.curve, {"ROC", "PR"}));
   std::vector<float> edges;
   edges.push_back(-1e-7f);
-  for (int64_t i = 1; i < thresholds - 1; ++i)
-    edges.push_back(static_cast<float>(i) / static_cast<float>(thresholds - 1));
+  for (int64_t i = 1; i < o.num_thresholds - 1; ++i)
+    edges.push_back(static_cast<float>(i) / static_cast<float>(o.num_thresholds - 1));
   edges.push_back(1.f + 1e-7f);
-  thresholds_ = Tensor::from_buffer(std::move(edges), {thresholds, 1});
+  thresholds_ = Tensor::from_buffer(std::move(edges), {o.num_thresholds, 1});
 }
 void AUC::update(const Tensor& y, const Tensor& p, const Tensor& weight) {
   const auto [t, q] = lined_up("auc", y, p);
@@ -175,13 +187,24 @@ void AUC::update(const Tensor& y, const Tensor& p, const Tensor& weight) {
   false_negatives_.assign_add(count((1 - positive) * actual));
   true_negatives_.assign_add(count((1 - positive) * (1 - actual)));
 }
-Tensor AUC::result() const {
+Tensor AUC::result() const { return precision_recall_ ? precision_recall_area() : roc_area(); }
+
+Tensor AUC::roc_area() const {
   const Tensor recall = ratio(true_positives_, true_positives_ + false_negatives_);
   const Tensor false_rate = ratio(false_positives_, false_positives_ + true_negatives_);
-  const int64_t n = thresholds_.shape()[0];
-  const auto head = [&](const Tensor& x) { return slice(x, {0}, {n - 1}); };
-  const auto tail = [&](const Tensor& x) { return slice(x, {1}, {n}); };
   return sum((head(false_rate) - tail(false_rate)) * (head(recall) + tail(recall)) * 0.5);
+}
+
+// Between two thresholds true positives grow in line with all positives, so precision follows a curve: its integral.
+Tensor AUC::precision_recall_area() const {
+  const Tensor positives = true_positives_ + false_positives_;
+  const Tensor gained = head(true_positives_) - tail(true_positives_);
+  const Tensor slope = ratio(gained, head(positives) - tail(positives));
+  const Tensor intercept = tail(true_positives_) - slope * tail(positives);
+  const Tensor growth =
+      where(logical_and(head(positives) > 0, tail(positives) > 0), ratio(head(positives), tail(positives)), 1);
+  const Tensor actual = tail(true_positives_) + tail(false_negatives_);
+  return sum(ratio(slope * (gained + intercept * log(growth)), actual));
 }
 
 std::shared_ptr<Metric> AnyMetric::resolve(const TensorSpec& y_true, const TensorSpec& y_pred) const {
@@ -222,7 +245,8 @@ std::shared_ptr<Metric> AnyMetric::resolve(const TensorSpec& y_true, const Tenso
        }},
       {"f1_score",
        [](const std::string& n) -> std::shared_ptr<Metric> { return std::make_shared<F1Score>(F1Options{.name = n}); }},
-      {"auc", [](const std::string& n) -> std::shared_ptr<Metric> { return std::make_shared<AUC>(200, n); }},
+      {"auc",
+       [](const std::string& n) -> std::shared_ptr<Metric> { return std::make_shared<AUC>(AUCOptions{.name = n}); }},
   };
   if (name_ == "accuracy" || name_ == "acc") {
     // As Keras chooses: one output is binary, equal shapes are one-hot, anything else is class indices.

@@ -20,6 +20,11 @@ class MeanMetric : public Mean {
   Function function_;
 };
 
+// How often prediction and target are the same number.
+class Accuracy : public MeanMetric {
+ public:
+  explicit Accuracy(std::string name = "accuracy");
+};
 class BinaryAccuracy : public MeanMetric {
  public:
   explicit BinaryAccuracy(double threshold = 0.5, std::string name = "binary_accuracy");
@@ -98,14 +103,23 @@ class F1Score : public Metric {
   Variable true_positives_, predicted_, actual_;
 };
 
-// Area under the receiver operating curve, by 200 thresholds as in Keras.
+// Area under the receiver operating curve ("ROC") or under precision against recall ("PR"), by thresholds as in Keras.
+struct AUCOptions {
+  int64_t num_thresholds = 200;
+  std::string curve = "ROC";
+  std::string name = "auc";
+};
 class AUC : public Metric {
  public:
-  explicit AUC(int64_t thresholds = 200, std::string name = "auc");
+  // ValueError for fewer than 2 thresholds or another curve.
+  explicit AUC(AUCOptions options = {});
   void update(const Tensor& y_true, const Tensor& y_pred, const Tensor& weight) override;
   Tensor result() const override;
 
  private:
+  Tensor roc_area() const;
+  Tensor precision_recall_area() const;
+  bool precision_recall_;
   Tensor thresholds_;
   Variable true_positives_, false_positives_, true_negatives_, false_negatives_;
 };

@@ -2,9 +2,10 @@
 #pragma once
 
 #include "isochron/nn/activations.h"
-#include "isochron/nn/dense.h"
 #include "isochron/nn/initializers.h"
 #include "isochron/nn/layer.h"
+#include "isochron/nn/layers.h"
 #include "isochron/nn/losses.h"
 #include "isochron/nn/metrics.h"
 #include "isochron/nn/model.h"
+#include "isochron/nn/modules.h"

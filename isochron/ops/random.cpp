@@ -41,7 +41,9 @@ const Op& kPermutation = random_op("random_permutation", "0 to n - 1 in random o
 
 // A node of the op that draws in `computed`, which is what the kernels know, cast to what is wanted.
 Tensor draw(const Op& op, const Shape& shape, DType computed, const RandomOptions& options, Attributes attributes) {
-  const RandomKey key = options.seed ? fixed_random_key(*options.seed) : next_random_key();
+  const RandomKey key = options.key.defined() ? RandomKey{options.key}
+                        : options.seed        ? fixed_random_key(*options.seed)
+                                              : next_random_key();
   attributes.set("shape", shape.to_vector());
   attributes.set("dtype", static_cast<int64_t>(computed));
   attributes.set("offset", key.offset);
@@ -81,11 +83,11 @@ Tensor random_bernoulli(const Shape& shape, double probability, RandomOptions op
 }
 Tensor random_integers(const Shape& shape, int64_t low, int64_t high, std::optional<uint64_t> seed) {
   if (low >= high) fail<ValueError>("random_integers", "low must be below high, got {} and {}", low, high);
-  return draw(kIntegers, shape, DType::int64, {seed, DType::int64}, {{"low", low}, {"high", high}});
+  return draw(kIntegers, shape, DType::int64, {.seed = seed, .dtype = DType::int64}, {{"low", low}, {"high", high}});
 }
 Tensor random_permutation(int64_t n, std::optional<uint64_t> seed) {
   if (n < 0) fail<ValueError>("random_permutation", "n must not be negative, got {}", n);
-  return draw(kPermutation, {n}, DType::int64, {seed, DType::int64}, {});
+  return draw(kPermutation, {n}, DType::int64, {.seed = seed, .dtype = DType::int64}, {});
 }
 
 }  // namespace isochron

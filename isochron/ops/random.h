@@ -18,6 +18,8 @@ namespace isochron {
 struct RandomOptions {
   std::optional<uint64_t> seed = {};
   DType dtype = DType::float32;
+  // A (seed, stream) pair of one's own, int64(2,), in place of a seed: a variable, say, that counts its calls.
+  Tensor key = {};
 };
 
 // In [low, high).

@@ -1,0 +1,36 @@
+// Dropout: while training, each element is zero with probability `rate`, and the others grow by 1 / (1 - rate), so that
+// their sum stays what it was on average. Otherwise it changes nothing.
+//
+//   Sequential{Dense(256, {.activation = "relu"}), Dropout(0.5), Dense(10)};
+//   Dropout(0.2, {.noise_shape = {-1, 1, -1}});            // one decision for all steps of a sequence
+#pragma once
+
+#include <optional>
+
+#include "isochron/nn/layer.h"
+
+namespace isochron {
+
+struct DropoutOptions {
+  // With the batch axis: 1 where one decision holds along the axis, -1 for the input's extent; empty: all of the input.
+  std::vector<int64_t> noise_shape = {};
+  // A sequence of decisions of its own; without it they follow set_seed().
+  std::optional<uint64_t> seed = {};
+  std::string name = {};
+};
+
+class Dropout : public Layer {
+ public:
+  // ValueError unless rate is in [0, 1].
+  explicit Dropout(double rate, DropoutOptions options = {});
+  std::string class_name() const override { return "Dropout"; }
+  Tensor call(const Tensor& x, const CallContext& context) override;
+  Shape output_shape(const Shape& input) const override { return input; }
+
+ private:
+  double rate_;
+  DropoutOptions options_;
+  Variable key_;  // with a seed: (seed, stream), the stream counting calls
+};
+
+}  // namespace isochron

@@ -1,0 +1,81 @@
+// nn::Module: layers in the manner of PyTorch. Members that hold parameters are registered by name; calling the module
+// runs forward().
+//
+//   struct Net : nn::Module {
+//     nn::Linear hidden{784, 128}, out{128, 10};
+//     nn::Dropout dropout{0.5};
+//     Net() {
+//       register_module("hidden", hidden);
+//       register_module("out", out);
+//       register_module("dropout", dropout);
+//     }
+//     Tensor forward(Tensor x) override { return out(dropout(relu(hidden(x)))); }
+//   };
+//   Net net;
+//   optim::SGD optimizer(net.parameters(), {.lr = 0.1});
+//   net.train();  net(x);  net.eval();
+//
+// A module is a handle: copies share parameters, registered modules and the training flag. Registering keeps the
+// shared part, so a module may outlive the one it was registered in, and the other way round.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "isochron/tensor/tensor.h"
+
+namespace isochron::nn {
+
+class Module {
+ public:
+  Module();
+  virtual ~Module() = default;
+  Module(const Module&) = default;
+  Module& operator=(const Module&) = default;
+
+  // What the module makes of x. Modules that take something else than one tensor define a forward of their own.
+  virtual Tensor forward(Tensor x);
+  Tensor operator()(const Tensor& x) { return forward(x); }
+
+  // Of this module and those registered in it, each once, in the order of registration.
+  std::vector<Variable> parameters() const;
+  std::vector<std::pair<std::string, Variable>> named_parameters() const;  // "hidden.weight"
+  std::vector<std::pair<std::string, Variable>> named_buffers() const;
+  int64_t count_params() const;
+  void zero_grad() const;
+  // Whether gradients are taken of all parameters.
+  void set_requires_grad(bool on = true);
+
+  // What modules such as Dropout do differently while training; a new module is training.
+  void train(bool on = true);
+  void eval() { train(false); }
+  bool is_training() const;
+
+  // The tree of modules, as PyTorch prints it, and the number of parameters.
+  std::string summary() const;
+
+ protected:
+  // Makes a module part of this one, and returns it. ValueError for a name that is empty, taken or has a dot, or for a
+  // module that holds this one.
+  template <class M>
+  M register_module(const std::string& name, M&& module) {
+    add_module(name, module);
+    return std::forward<M>(module);
+  }
+  // A variable that is trained; one that is a variable already is taken as it is. DTypeError unless floating.
+  Variable register_parameter(const std::string& name, const Tensor& value);
+  // A variable that is not.
+  Variable register_buffer(const std::string& name, const Tensor& value);
+  // What summary() says of this module in brackets.
+  void describe(std::string text);
+
+ private:
+  struct State;
+  void add_module(const std::string& name, const Module& module);
+  void add_variable(const char* what, const std::string& name, const Variable& variable, bool buffer);
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace isochron::nn

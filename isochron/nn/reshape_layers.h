@@ -1,0 +1,44 @@
+// Flatten and Reshape: the same elements of each example in another shape.
+//
+//   Sequential{Input({28, 28}), Flatten(), Dense(10)};
+//   Sequential{Input({784}), Reshape({28, 28, 1})};            // one extent may be -1: it is worked out
+#pragma once
+
+#include "isochron/nn/layer.h"
+
+namespace isochron {
+
+struct FlattenOptions {
+  // "channels_first": axis 1 holds the channels and is moved behind the others first, so that both orders of the same
+  // images give the same features.
+  std::string data_format = "channels_last";
+  std::string name = {};
+};
+
+// (batch, …) -> (batch, features).
+class Flatten : public Layer {
+ public:
+  explicit Flatten(FlattenOptions options = {});
+  std::string class_name() const override { return "Flatten"; }
+  Tensor call(const Tensor& x, const CallContext&) override;
+  Shape output_shape(const Shape& input) const override { return {input.elements()}; }
+
+ private:
+  bool channels_first_;
+};
+
+class Reshape : public Layer {
+ public:
+  // The shape of one example, without the batch axis. ValueError for a negative extent other than one -1.
+  explicit Reshape(std::vector<int64_t> target_shape, LayerOptions options = {});
+  std::string class_name() const override { return "Reshape"; }
+  void build(const Shape& input) override { (void)output_shape(input); }
+  Tensor call(const Tensor& x, const CallContext&) override;
+  // ShapeError when the elements of one example do not fit the target.
+  Shape output_shape(const Shape& input) const override;
+
+ private:
+  std::vector<int64_t> target_;
+};
+
+}  // namespace isochron

@@ -1,0 +1,112 @@
+#include "isochron/nn/losses.h"
+
+#include <cmath>
+
+#include "isochron/graph/tape.h"
+#include "isochron/ops/create.h"
+#include "isochron/ops/elementwise.h"
+#include "reference.h"
+
+namespace isochron {
+namespace {
+
+using nlohmann::json;
+using reference::tensor_of;
+
+LossReduction reduction_of(const std::string& name) {
+  if (name == "sum") return LossReduction::sum;
+  if (name == "mean") return LossReduction::mean;
+  if (name == "mean_with_sample_weight") return LossReduction::mean_with_sample_weight;
+  return name == "none" ? LossReduction::none : LossReduction::sum_over_batch_size;
+}
+
+AnyLoss loss_of(const json& test) {
+  const std::string name = test["loss"];
+  const json& config = test["config"];
+  const LossReduction reduction = reduction_of(test["reduction"]);
+  const CrossentropyOptions crossentropy{config.value("from_logits", false), config.value("label_smoothing", 0.),
+                                         reduction};
+  const LossOptions plain{reduction};
+  if (name == "mse") return MeanSquaredError(plain);
+  if (name == "mae") return MeanAbsoluteError(plain);
+  if (name == "mape") return MeanAbsolutePercentageError(plain);
+  if (name == "huber") return Huber({config.value("delta", 1.), reduction});
+  if (name == "log_cosh") return LogCosh(plain);
+  if (name == "binary_crossentropy") return BinaryCrossentropy(crossentropy);
+  if (name == "categorical_crossentropy") return CategoricalCrossentropy(crossentropy);
+  if (name == "sparse_categorical_crossentropy")
+    return SparseCategoricalCrossentropy({crossentropy.from_logits, reduction});
+  if (name == "kl_divergence") return KLDivergence(plain);
+  if (name == "hinge") return Hinge(plain);
+  if (name == "squared_hinge") return SquaredHinge(plain);
+  if (name == "categorical_hinge") return CategoricalHinge(plain);
+  if (name == "cosine_similarity") return CosineSimilarity({config.value("axis", -1), reduction});
+  if (name == "poisson") return Poisson(plain);
+  throw std::logic_error("no such loss: " + name);
+}
+
+TEST(Losses, ValuesAndGradientsAreThoseOfKeras) {
+  const json file = reference::read_file("losses.json");
+  ASSERT_GT(file["losses"].size(), 100u);
+  for (const json& test : file["losses"]) {
+    SCOPED_TRACE(test["loss"].get<std::string>() + " " + test["config"].dump() + " " +
+                 test["reduction"].get<std::string>() + (test["sample_weight"].is_null() ? "" : " weighted"));
+    const Variable prediction(tensor_of(test["y_pred"]));
+    GradientTape tape;
+    const Tensor value = (*loss_of(test))(tensor_of(test["y_true"]), prediction, tensor_of(test["sample_weight"]));
+    // Keras takes log(2) in float32 whatever the dtype.
+    const double rtol = test["loss"] == "log_cosh" ? 1e-7 : 1e-9;
+    EXPECT_CLOSE(value, tensor_of(test["value"]), rtol, 1e-10);
+    EXPECT_CLOSE(tape.gradient(value, prediction), tensor_of(test["gradient"]), 1e-8, 1e-9);
+  }
+}
+
+TEST(Losses, EveryNameIsKnown) {
+  for (const char* name :
+       {"mse", "mae", "mape", "msle", "huber", "log_cosh", "binary_crossentropy", "categorical_crossentropy",
+        "sparse_categorical_crossentropy", "kl_divergence", "hinge", "squared_hinge", "categorical_hinge",
+        "cosine_similarity", "poisson", "mean_squared_error", "mean_absolute_error"})
+    EXPECT_TRUE(AnyLoss(name)) << name;
+  EXPECT_ERROR(AnyLoss("mean_square_error"), ValueError, "did you mean \"mean_squared_error\"?");
+}
+
+TEST(Losses, AFunctionIsALoss) {
+  const AnyLoss loss = [](const Tensor& y, const Tensor& p) { return abs(y - p); };
+  EXPECT_DOUBLE_EQ((*loss)(tensor({1.f, 2.f}), tensor({2.f, 5.f})).item(), 2.);
+}
+
+TEST(Losses, ColumnsAndVectorsLineUp) {
+  const Tensor column = tensor({{1.f}, {2.f}, {3.f}}), vector = tensor({2.f, 2.f, 2.f});
+  EXPECT_NEAR(MeanSquaredError()(vector, column).item(), 2. / 3, 1e-6);
+  EXPECT_NEAR(MeanSquaredError()(column, vector).item(), 2. / 3, 1e-6);
+}
+
+TEST(Losses, TorchNamesTakeThePredictionFirst) {
+  const Tensor input = tensor({0.2f, 0.9f}), target = tensor({0.f, 1.f});
+  EXPECT_NEAR(mse_loss(input, target).item(), (0.04 + 0.01) / 2, 1e-6);
+  EXPECT_NEAR(l1_loss(input, target).item(), 0.15, 1e-6);
+  EXPECT_NEAR(smooth_l1_loss(input, target).item(), (0.02 + 0.005) / 2, 1e-6);
+  EXPECT_NEAR(binary_cross_entropy(input, target).item(), -(std::log(0.8) + std::log(0.9)) / 2, 1e-6);
+  const Tensor logits = tensor({{0.f, 0.f}, {0.f, 0.f}});
+  EXPECT_NEAR(cross_entropy(logits, tensor({0, 1})).item(), std::log(2.), 1e-6);
+  EXPECT_NEAR(nll_loss(logits - 1, tensor({0, 1})).item(), 1., 1e-6);
+}
+
+TEST(Losses, SayWhatDoesNotFit) {
+  const Tensor two = zeros({4, 2}), three = zeros({4, 3});
+  EXPECT_ERROR(MeanSquaredError()(two, three), ShapeError, "must have the same shape, got (4, 2) and (4, 3)");
+  EXPECT_ERROR(SparseCategoricalCrossentropy()(three, three), ShapeError, "use categorical_crossentropy");
+  EXPECT_ERROR(MeanSquaredError()(three, zeros({4, 3}, DType::int32)), DTypeError, "must be floating");
+  EXPECT_ERROR(MeanSquaredError()(three, three, zeros({5})), ShapeError, "must fit the loss values (4,), got (5,)");
+  EXPECT_ERROR(Huber({.delta = 0})(three, three), ValueError, "delta must be positive");
+  EXPECT_ERROR(CategoricalCrossentropy({.label_smoothing = 2})(three, three), ValueError, "[0, 1], got 2");
+}
+
+TEST(Losses, ALabelOutsideIsNamedWithItsRow) {
+  const Tensor labels = tensor({0, 2, 7, 1});
+  EXPECT_ERROR(SparseCategoricalCrossentropy({.from_logits = true})(labels, zeros({4, 3})).item(), Error, "7");
+  EXPECT_ERROR(SparseCategoricalCrossentropy({.from_logits = true})(labels, zeros({4, 3})).item(), Error, "row 2");
+}
+
+}  // namespace
+}  // namespace isochron

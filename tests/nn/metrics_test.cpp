@@ -1,0 +1,92 @@
+#include "isochron/nn/metrics.h"
+
+#include "isochron/ops/create.h"
+#include "reference.h"
+
+namespace isochron {
+namespace {
+
+using nlohmann::json;
+using reference::tensor_of;
+
+std::shared_ptr<Metric> metric_of(const json& test) {
+  const std::string name = test["metric"];
+  const json& config = test["config"];
+  const json& first = test["updates"][0];
+  if (name == "mean") return std::make_shared<Mean>();
+  if (name == "accuracy") return std::make_shared<Accuracy>();
+  if (name == "auc")
+    return std::make_shared<AUC>(
+        AUCOptions{.num_thresholds = config.value("num_thresholds", 200), .curve = config.value("curve", "ROC")});
+  if (name == "f1") {
+    F1Options options{.average = config["average"], .classes = first["y_pred"]["shape"][1]};
+    if (config.contains("threshold")) options.threshold = config["threshold"].get<double>();
+    return std::make_shared<F1Score>(options);
+  }
+  const ThresholdOptions thresholds{.threshold = config.value("thresholds", 0.5)};
+  if (name == "precision") return std::make_shared<Precision>(thresholds);
+  if (name == "recall") return std::make_shared<Recall>(thresholds);
+  if (config.contains("threshold")) return std::make_shared<BinaryAccuracy>(config["threshold"].get<double>());
+  if (name == "top_k_categorical_accuracy") return std::make_shared<TopKCategoricalAccuracy>(config["k"]);
+  if (name == "sparse_top_k_categorical_accuracy") return std::make_shared<SparseTopKCategoricalAccuracy>(config["k"]);
+  return AnyMetric(name).resolve(tensor_of(first["y_true"]).spec(), tensor_of(first["y_pred"]).spec());
+}
+
+void update(Metric& metric, const json& step) {
+  const Tensor weight = tensor_of(step["sample_weight"]);
+  if (step.contains("values"))
+    metric.update({}, tensor_of(step["values"]), weight);
+  else
+    metric.update(tensor_of(step["y_true"]), tensor_of(step["y_pred"]), weight);
+}
+
+TEST(Metrics, ResultsAreThoseOfKerasAfterEveryBatch) {
+  const json file = reference::read_file("losses.json");
+  ASSERT_GT(file["metrics"].size(), 30u);
+  for (const json& test : file["metrics"]) {
+    SCOPED_TRACE(test["metric"].get<std::string>() + " " + test["config"].dump());
+    const std::shared_ptr<Metric> metric = metric_of(test);
+    for (const json& step : test["updates"]) {
+      update(*metric, step);
+      EXPECT_NEAR(metric->result().item(), step["result"].get<double>(), 2e-6);
+    }
+    // What was counted before a reset is forgotten.
+    metric->reset();
+    update(*metric, test["updates"][0]);
+    EXPECT_NEAR(metric->result().item(), test["updates"][0]["result"].get<double>(), 2e-6);
+  }
+}
+
+TEST(Metrics, AccuracyPicksItsFormByTheShapes) {
+  const auto accuracy = [](const Tensor& y, const Tensor& p) {
+    const std::shared_ptr<Metric> metric = AnyMetric("accuracy").resolve(y.spec(), p.spec());
+    metric->update(y, p, {});
+    EXPECT_EQ(metric->name(), "accuracy");
+    return metric->result().item();
+  };
+  EXPECT_DOUBLE_EQ(accuracy(tensor({{1.f}, {0.f}}), tensor({{0.9f}, {0.8f}})), 0.5);
+  const Tensor scores = tensor({{0.9f, 0.1f}, {0.8f, 0.2f}, {0.3f, 0.7f}, {0.4f, 0.6f}});
+  EXPECT_DOUBLE_EQ(accuracy(tensor({0, 1, 1, 1}), scores), 0.75);
+  EXPECT_DOUBLE_EQ(accuracy(tensor({{1.f, 0.f}, {1.f, 0.f}, {1.f, 0.f}, {1.f, 0.f}}), scores), 0.5);
+}
+
+TEST(Metrics, NothingSeenIsZero) {
+  EXPECT_EQ(Mean().result().item(), 0);
+  EXPECT_EQ(Precision().result().item(), 0);
+  EXPECT_EQ(AUC().result().item(), 0);
+  EXPECT_EQ(F1Score().result().item(), 0);
+}
+
+TEST(Metrics, SayWhatDoesNotFit) {
+  const TensorSpec spec{DType::float32, {4, 1}};
+  EXPECT_ERROR(AnyMetric("acuracy").resolve(spec, spec), ValueError, "did you mean \"accuracy\"?");
+  EXPECT_ERROR(AUC({.num_thresholds = 1}), ValueError, "at least 2 thresholds, got 1");
+  EXPECT_ERROR(AUC({.curve = "roc"}), ValueError, "unknown curve \"roc\"");
+  EXPECT_ERROR(F1Score({.average = "mean"}), ValueError, "unknown average");
+  EXPECT_ERROR(F1Score({.average = "macro", .classes = 3}).update(zeros({2, 4}), zeros({2, 4}), {}), ShapeError,
+               "3 classes");
+  EXPECT_ERROR(Precision().update(zeros({4, 2}), zeros({4, 3}), {}), ShapeError, "same shape");
+}
+
+}  // namespace
+}  // namespace isochron

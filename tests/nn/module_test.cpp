@@ -1,0 +1,182 @@
+#include "isochron/nn/module.h"
+
+#include <cmath>
+
+#include "isochron/nn/losses.h"
+#include "isochron/nn/modules.h"
+#include "isochron/ops/create.h"
+#include "isochron/ops/elementwise.h"
+#include "isochron/ops/random_key.h"
+#include "isochron/ops/reduce.h"
+#include "isochron/optim/torch_optimizers.h"
+#include "reference.h"
+
+namespace isochron {
+namespace {
+
+struct SimpleModel : nn::Module {
+  nn::Linear linear{100, 10};
+  SimpleModel() { register_module("linear", linear); }
+  Tensor forward(Tensor x) override { return linear(x); }
+};
+
+struct Net : nn::Module {
+  SimpleModel body;
+  nn::Dropout dropout{0.5};
+  nn::Linear head{10, 2, {.bias = false}};
+  Variable scale;
+  Net() {
+    scale = register_parameter("scale", ones({2}));
+    register_buffer("seen", zeros({}));
+    register_module("body", body);
+    register_module("dropout", dropout);
+    register_module("head", head);
+  }
+  Tensor forward(Tensor x) override { return head(dropout(body(x))) * scale; }
+};
+
+TEST(Module, ParametersHaveDottedNames) {
+  Net net;
+  std::vector<std::string> names;
+  for (const auto& [name, parameter] : net.named_parameters()) names.push_back(name);
+  EXPECT_THAT(names, testing::ElementsAre("scale", "body.linear.weight", "body.linear.bias", "head.weight"));
+  EXPECT_EQ(net.parameters().size(), 4u);
+  EXPECT_EQ(net.count_params(), 2 + 1000 + 10 + 20);
+  ASSERT_EQ(net.named_buffers().size(), 1u);
+  EXPECT_EQ(net.named_buffers()[0].first, "seen");
+  EXPECT_EQ(net(zeros({3, 100})).shape(), Shape({3, 2}));
+}
+
+TEST(Module, TrainAndEvalReachEveryModule) {
+  Net net;
+  EXPECT_TRUE(net.dropout.is_training());
+  net.eval();
+  EXPECT_FALSE(net.is_training());
+  EXPECT_FALSE(net.dropout.is_training());
+  const Tensor x = ones({4, 100});
+  EXPECT_TRUE(same_elements(net(x), net(x)));
+  net.train();
+  EXPECT_TRUE(net.dropout.is_training());
+  EXPECT_FALSE(same_elements(net(x), net(x)));
+}
+
+TEST(Module, CopiesShareParametersAndMode) {
+  Net net;
+  Net copy = net;
+  copy.scale.assign(zeros({2}));
+  copy.eval();
+  EXPECT_FALSE(net.dropout.is_training());
+  EXPECT_EQ(sum(abs(net(ones({1, 100})))).item(), 0);
+  EXPECT_EQ(net.parameters()[0].state(), copy.parameters()[0].state());
+}
+
+TEST(Module, ParametersSharedByModulesCountOnce) {
+  struct Tied : nn::Module {
+    nn::Linear linear{3, 3};
+    Tied() {
+      register_module("first", linear);
+      register_module("second", linear);
+    }
+  } tied;
+  EXPECT_EQ(tied.parameters().size(), 2u);
+}
+
+TEST(Module, TrainsByBackwardAndStep) {
+  set_seed(2);
+  SimpleModel net;
+  optim::SGD optimizer(net.parameters(), {.lr = 0.01});
+  const Tensor x = ones({4, 100}), y = zeros({4, 10});
+  const double before = mse_loss(net(x), y).item();
+  for (int i = 0; i < 20; ++i) {
+    optimizer.zero_grad();
+    const Tensor loss = mse_loss(net(x), y);
+    loss.backward();
+    optimizer.step();
+  }
+  EXPECT_LT(mse_loss(net(x), y).item(), 0.05 * before);
+}
+
+TEST(Module, FrozenParametersHaveNoGradient) {
+  Net net;
+  net.body.set_requires_grad(false);
+  net.eval();
+  sum(net(ones({1, 100}))).backward();
+  EXPECT_FALSE(net.body.linear.weight.grad().defined());
+  EXPECT_TRUE(net.head.weight.grad().defined());
+  net.zero_grad();
+  EXPECT_FALSE(net.head.weight.grad().defined());
+}
+
+TEST(Module, SummaryIsATree) {
+  EXPECT_EQ(Net().summary(),
+            "Net(\n"
+            "  (body): SimpleModel(\n"
+            "    (linear): Linear(in_features=100, out_features=10, bias=True)\n"
+            "  )\n"
+            "  (dropout): Dropout(p=0.5)\n"
+            "  (head): Linear(in_features=10, out_features=2, bias=False)\n"
+            ")\n"
+            "parameters: 1032, trainable: 1032\n");
+}
+
+TEST(Module, RegistersModulesMadeInPlace) {
+  struct Holder : nn::Module {
+    nn::Linear linear = register_module("linear", nn::Linear(4, 2));
+    Tensor forward(Tensor x) override { return linear(x); }
+  } holder;
+  EXPECT_EQ(holder.parameters()[0].state(), holder.linear.weight.state());
+}
+
+TEST(Module, SaysWhatDoesNotFit) {
+  struct Bad : nn::Module {
+    using Module::register_buffer;
+    using Module::register_module;
+    using Module::register_parameter;
+  } bad;
+  nn::Linear linear(2, 2);
+  bad.register_module("linear", linear);
+  EXPECT_ERROR(bad.register_module("linear", linear), ValueError, "\"linear\" is registered already");
+  EXPECT_ERROR(bad.register_parameter("linear", ones({1})), ValueError, "\"linear\" is registered already");
+  EXPECT_ERROR(bad.register_module("a.b", linear), ValueError, "got \"a.b\"");
+  EXPECT_ERROR(bad.register_module("", linear), ValueError, "must not be empty");
+  EXPECT_ERROR(bad.register_module("self", bad), ValueError, "holds the module it is registered in");
+  EXPECT_ERROR(bad.register_parameter("count", arange(3)), DTypeError, "only floating tensors can be trained");
+  EXPECT_ERROR(bad(ones({1})), StateError, "has no forward(Tensor)");
+}
+
+TEST(Linear, StartsAsPyTorchDoes) {
+  const nn::Linear linear(400, 300);
+  const double bound = 1 / std::sqrt(400.);
+  for (const Tensor& parameter : {Tensor(linear.weight), Tensor(linear.bias)}) {
+    EXPECT_LE(max(abs(parameter)).item(), bound);
+    EXPECT_GT(max(abs(parameter)).item(), 0.95 * bound);
+  }
+  EXPECT_NEAR(isochron::std(linear.weight).item(), bound / std::sqrt(3.), 0.01 * bound);
+}
+
+TEST(Linear, MultipliesByTheTransposedWeight) {
+  nn::Linear linear(2, 3);
+  linear.weight.assign(tensor({{1.f, 2.f}, {3.f, 4.f}, {5.f, 6.f}}));
+  linear.bias.assign(tensor({0.f, 1.f, 2.f}));
+  EXPECT_CLOSE(linear(tensor({{1.f, 1.f}})), tensor({{3.f, 8.f, 13.f}}), 1e-6, 0);
+  EXPECT_ERROR(linear(ones({1, 3})), ShapeError, "takes (…, 2), got (1, 3)");
+  EXPECT_ERROR(linear(ones({1, 2}, DType::float64)), DTypeError, "takes float32, got float64");
+  EXPECT_ERROR(nn::Linear(0, 3), ValueError, "got 0 and 3");
+}
+
+TEST(Modules, SmallOnesAndChains) {
+  const Tensor x = tensor({{-1.f, 0.5f}});
+  EXPECT_CLOSE(nn::ReLU()(x), tensor({{0.f, 0.5f}}), 0, 0);
+  EXPECT_CLOSE(nn::Tanh()(x), tanh(x), 1e-6, 0);
+  EXPECT_CLOSE(nn::Sigmoid()(x), sigmoid(x), 1e-6, 0);
+  EXPECT_EQ(nn::Flatten()(ones({2, 3, 4})).shape(), Shape({2, 12}));
+  EXPECT_EQ(nn::Flatten(0, 1)(ones({2, 3, 4})).shape(), Shape({6, 4}));
+  EXPECT_ERROR(nn::Flatten(2, 1)(ones({2, 3, 4})), ValueError, "must not come after");
+  EXPECT_ERROR(nn::Dropout(-1), ValueError, "p must be in [0, 1]");
+  nn::Sequential net{nn::Flatten(), nn::Linear(12, 5), nn::ReLU(), nn::Dropout(0.5), nn::Linear(5, 2)};
+  EXPECT_EQ(net(ones({2, 3, 4})).shape(), Shape({2, 2}));
+  EXPECT_EQ(net.named_parameters()[2].first, "4.weight");
+}
+
+}  // namespace
+}  // namespace isochron

@@ -1,0 +1,21 @@
+#include "reference.h"
+
+#include <fstream>
+
+#include "isochron/ops/create.h"
+
+namespace isochron::reference {
+
+nlohmann::json read_file(const std::string& name) {
+  std::ifstream in(ISOCHRON_SOURCE_DIR "/tests/references/" + name);
+  return nlohmann::json::parse(in);
+}
+
+Tensor tensor_of(const nlohmann::json& value) {
+  if (value.is_null()) return {};
+  return detail::tensor_from_doubles(value["data"].get<std::vector<double>>(),
+                                     Shape(value["shape"].get<std::vector<int64_t>>()),
+                                     dtype_from_name(value["dtype"].get<std::string>()));
+}
+
+}  // namespace isochron::reference
