@@ -28,15 +28,17 @@ class GradientMove {
     while (graph_[v].op == known_ops().reshape) v = graph_[v].inputs[0];
     return !graph_[v].op && graph_[v].role == LeafRole::variable;
   }
-  // Keeping the operands until the update must not cost much more memory than the gradient would.
+  // Measured: storing and reading a gradient costs more than the finer steps of the product only when it leaves the
+  // cache and few rows go into each element. One row is an outer product, which is never formed.
+  static constexpr int64_t kLargeGradient = 1 << 18, kFewRows = 64;
   bool worth_it(ValueId gradient) const {
     const GraphNode& node = graph_[gradient];
     if (node.op != known_ops().matmul || uses_[static_cast<size_t>(gradient.node)][0] != 1) return false;
     if (!node.attributes.get<bool>("transpose_a") || node.attributes.get<bool>("transpose_b")) return false;
     if (is_variable(node.inputs[0]) || is_variable(node.inputs[1])) return false;
-    const TensorSpec &x = graph_.spec(node.inputs[0]), &dy = graph_.spec(node.inputs[1]);
-    return x.dtype == DType::float32 && x.shape.rank() == 2 && dy.shape.rank() == 2 &&
-           x.shape.elements() + dy.shape.elements() <= 2 * graph_.spec(gradient).shape.elements();
+    const TensorSpec& x = graph_.spec(node.inputs[0]);
+    if (x.dtype != DType::float32 || x.shape.rank() != 2 || graph_.spec(node.inputs[1]).shape.rank() != 2) return false;
+    return x.shape[0] == 1 || (x.shape[0] <= kFewRows && graph_.spec(gradient).shape.elements() >= kLargeGradient);
   }
 
   void split(int32_t at) {

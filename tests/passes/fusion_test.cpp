@@ -155,7 +155,7 @@ TEST(FuseReductions, AxesThatAreNotNeighboursStayApart) {
 // x^T dy goes into the update of w; b's gradient is a sum and stays an input.
 struct Step {
   Variable w{ones({3, 2})}, b{zeros({2})};
-  Tensor x = floats(), dy = tensor({{1.f, 2.f}, {3.f, 4.f}});
+  Tensor x = tensor({{1.f, 2.f, 3.f}}), dy = tensor({{1.f, 2.f}});
   Tensor dw = matmul(x, dy, {.transpose_a = true}), db = sum(dy, {0});
   std::vector<Tensor> shared{constant(0.1, DType::float32), constant(0, DType::int64), constant(1, DType::float32),
                              constant(1, DType::boolean)};
@@ -198,10 +198,25 @@ TEST(GradientIntoUpdate, LeavesGradientsThatOthersReadAndOperandsThatChange) {
   Graph graph = graph_of({s.update({s.w, s.dw})[0], s.dw});
   run_pass(graph, "gradient_into_update");
   EXPECT_EQ(nodes_named(graph, "matmul"), 1u);
-  const Variable other(ones({2, 3}));
+  const Variable other(ones({1, 3}));
   graph = graph_of({s.update({s.w, matmul(other, s.dy, {.transpose_a = true})})[0]});
   run_pass(graph, "gradient_into_update");
   EXPECT_EQ(nodes_named(graph, "matmul"), 1u);
+}
+
+TEST(GradientIntoUpdate, OnlyGradientsThatLeaveTheCacheAndHaveFewRows) {
+  const auto products_left = [](int64_t rows, int64_t width) {
+    const Step s;
+    const Variable w(zeros({width, width}));
+    const Tensor side = ones({rows, width});
+    Graph graph = graph_of({s.update({w, matmul(side, side, {.transpose_a = true})})[0]});
+    run_pass(graph, "gradient_into_update");
+    return nodes_named(graph, "matmul");
+  };
+  EXPECT_EQ(products_left(1, 8), 0u);
+  EXPECT_EQ(products_left(8, 8), 1u);
+  EXPECT_EQ(products_left(8, 512), 0u);
+  EXPECT_EQ(products_left(128, 512), 1u);
 }
 
 TEST(CompileTime, NodesOfADeepModelGrowWithItsDepthAlone) {
