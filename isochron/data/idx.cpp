@@ -1,5 +1,6 @@
 #include "isochron/data/idx.h"
 
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -41,11 +42,15 @@ Tensor read_idx(const std::string& path) {
     fail<FileError>("read_idx", "{}: {} axes in a file of {} bytes", path, rank, bytes.size());
   std::vector<int64_t> dims;
   for (size_t i = 0; i < rank; ++i) dims.push_back(big_endian(bytes, 4 + 4 * i));
-  const Shape shape(dims);
   const size_t header = 4 + 4 * rank;
-  if (static_cast<int64_t>(bytes.size() - header) != shape.elements())
-    fail<FileError>("read_idx", "{}: shape {} needs {} bytes, the file has {}", path, shape, shape.elements(),
+  // The product is bounded before it is formed: a hostile header can't overflow it.
+  int64_t needed = 1;
+  for (int64_t d : dims)
+    needed = d == 0 || needed <= static_cast<int64_t>(kLargestFile) / d ? needed * d : INT64_MAX / 2;
+  if (static_cast<int64_t>(bytes.size() - header) != needed)
+    fail<FileError>("read_idx", "{}: shape ({}) needs {} bytes, the file has {}", path, fmt::join(dims, ", "), needed,
                     bytes.size() - header);
+  const Shape shape(dims);
   return Tensor::from_span(std::span(reinterpret_cast<const uint8_t*>(bytes.data()) + header, bytes.size() - header),
                            shape);
 }

@@ -1,6 +1,7 @@
 #include "isochron/exec/compiler.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 
@@ -40,6 +41,8 @@ std::shared_ptr<Executable> Executable::compile(Graph graph) {
   run_passes(graph);
   std::shared_ptr<Executable> plan = Compiler(std::move(graph)).compile();
   plan->compile_seconds_ = seconds_between(start, monotonic_ns());
+  static const bool print = std::getenv("ISOCHRON_PRINT_PLANS") != nullptr;
+  if (print) fmt::print(stderr, "{}{}\n", isochron::to_string(plan->graph()), plan->to_string());
   return plan;
 }
 

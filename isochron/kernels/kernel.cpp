@@ -3,6 +3,8 @@
 #include <deque>
 #include <map>
 
+#include "isochron/kernels/isa.h"
+
 namespace isochron {
 namespace {
 
@@ -33,6 +35,8 @@ std::vector<const KernelEntry*> kernels_of(std::string_view op) {
 }
 
 ChosenKernel choose_kernel(const KernelRequest& request) {
+  // Before the first kernel is made: implementations look at the instruction set when they are.
+  [[maybe_unused]] static const bool limited = (kernels::limit_isa_from_environment(), true);
   ChosenKernel chosen{nullptr, "", {}};
   for (const KernelEntry* entry : kernels_of(request.node.op->name)) {
     std::string why_not;
