@@ -4,15 +4,10 @@
 
 #include "isochron/base/names.h"
 #include "isochron/ops/elementwise.h"
-#include "isochron/ops/reduce.h"
+#include "isochron/ops/softmax.h"
 
 namespace isochron {
 namespace {
-
-Tensor stable_softmax(const Tensor& x) {
-  const Tensor e = exp(x - stop_gradient(max(x, {-1}, true)));
-  return e / sum(e, {-1}, true);
-}
 
 using Maker = Tensor (*)(const Tensor&);
 const std::map<std::string_view, Maker>& named() {
@@ -33,7 +28,11 @@ const std::map<std::string_view, Maker>& named() {
       {"tanh", [](const Tensor& x) { return tanh(x); }},
       {"exponential", [](const Tensor& x) { return exp(x); }},
       {"mish", [](const Tensor& x) { return x * tanh(softplus(x)); }},
-      {"softmax", stable_softmax},
+      {"softmax", [](const Tensor& x) { return softmax(x); }},
+      {"log_softmax", [](const Tensor& x) { return log_softmax(x); }},
+      {"log_sigmoid", [](const Tensor& x) { return -softplus(-x); }},
+      {"hard_silu", [](const Tensor& x) { return x * clip(x / 6 + 0.5, 0, 1); }},
+      {"hard_swish", [](const Tensor& x) { return x * clip(x / 6 + 0.5, 0, 1); }},
   };
   return functions;
 }

@@ -250,7 +250,7 @@ std::shared_ptr<Metric> AnyMetric::resolve(const TensorSpec& y_true, const Tenso
   };
   if (name_ == "accuracy" || name_ == "acc") {
     // As Keras chooses: one output is binary, equal shapes are one-hot, anything else is class indices.
-    const int64_t classes = y_pred.shape.rank() ? y_pred.shape[-1] : 1;
+    const int64_t classes = y_pred.shape.rank() > 1 ? y_pred.shape[-1] : 1;
     if (classes == 1) return makers.at("binary_accuracy")(name_);
     if (y_true.shape == y_pred.shape) return makers.at("categorical_accuracy")(name_);
     return makers.at("sparse_categorical_accuracy")(name_);

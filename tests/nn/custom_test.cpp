@@ -61,7 +61,9 @@ class SignDescent : public iso::Optimizer {
 
 iso::History train(const iso::Tensor& x, const iso::Tensor& y) {
   iso::Sequential model{iso::Dense(8, {.activation = "tanh"}), Scale(), iso::Dense(1)};
-  model.compile({.optimizer = SignDescent(0.01), .loss = Quantile(0.5), .metrics = {WithinOne()}});
+  model.compile({.optimizer = SignDescent(0.01),
+                 .loss = Quantile(0.5),
+                 .metrics = {WithinOne(), iso::MeanMetric("pinball", pinball)}});
   return model.fit(x, y, {.epochs = 20, .verbose = 0});
 }
 
@@ -112,6 +114,7 @@ TEST(Custom, AllTogetherTrain) {
   const iso::History history = custom::train(x, y);
   EXPECT_LT(history["loss"].back(), 0.3 * history["loss"].front());
   EXPECT_GT(history["within_one"].back(), 0.9);
+  EXPECT_LT(history["pinball"].back(), history["pinball"].front());
 }
 
 TEST(Custom, ThePageShowsThisCode) {

@@ -59,7 +59,7 @@ TEST_P(ActivationGradient, OfADenseLayer) {
 INSTANTIATE_TEST_SUITE_P(All, ActivationGradient,
                          testing::Values("linear", "relu", "leaky_relu", "elu", "selu", "gelu", "silu", "softplus",
                                          "softsign", "sigmoid", "hard_sigmoid", "tanh", "exponential", "mish",
-                                         "softmax"),
+                                         "softmax", "log_softmax", "log_sigmoid", "hard_silu"),
                          [](const auto& test) { return std::string(test.param); });
 
 TEST(LayerGradient, FlowsThroughAChainOfAllLayers) {

@@ -65,6 +65,7 @@ TEST(Metrics, AccuracyPicksItsFormByTheShapes) {
     return metric->result().item();
   };
   EXPECT_DOUBLE_EQ(accuracy(tensor({{1.f}, {0.f}}), tensor({{0.9f}, {0.8f}})), 0.5);
+  EXPECT_DOUBLE_EQ(accuracy(tensor({1.f, 0.f, 1.f, 1.f}), tensor({0.9f, 0.8f, 0.7f, 0.6f})), 0.75);
   const Tensor scores = tensor({{0.9f, 0.1f}, {0.8f, 0.2f}, {0.3f, 0.7f}, {0.4f, 0.6f}});
   EXPECT_DOUBLE_EQ(accuracy(tensor({0, 1, 1, 1}), scores), 0.75);
   EXPECT_DOUBLE_EQ(accuracy(tensor({{1.f, 0.f}, {1.f, 0.f}, {1.f, 0.f}, {1.f, 0.f}}), scores), 0.5);

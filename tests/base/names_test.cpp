@@ -1,0 +1,23 @@
+#include "isochron/base/names.h"
+
+#include <gtest/gtest.h>
+
+namespace isochron {
+namespace {
+
+TEST(DidYouMean, NamesTheClosest) {
+  EXPECT_EQ(did_you_mean("adm", {"sgd", "adam", "adamax"}), "; did you mean \"adam\"?");
+  EXPECT_EQ(did_you_mean("ADAM", {"sgd", "adam"}), "; did you mean \"adam\"?");
+}
+
+TEST(DidYouMean, SwappedLettersAreOneMistake) {
+  EXPECT_EQ(did_you_mean("rleu", {"elu", "relu", "gelu"}), "; did you mean \"relu\"?");
+}
+
+TEST(DidYouMean, ListsWhatIsKnownWhenNothingIsClose) {
+  EXPECT_EQ(did_you_mean("nonsense", {"sgd", "adam"}), "; known: sgd, adam");
+  EXPECT_EQ(did_you_mean("x", {}), "; known: ");
+}
+
+}  // namespace
+}  // namespace isochron
