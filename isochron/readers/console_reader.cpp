@@ -126,13 +126,13 @@ struct ConsoleReader::State {
     if (!notice && !exception) return;
     const std::string value(trimmed(line.text).substr(0, 300));
     if (notice && counts[notice->key]++ < kMostOfOneNotice) {
-      Fact fact{std::string(notice->key), value, where, time, into.current_epoch()};
+      Fact fact{std::string(notice->key), value, where, time};
       if (notice->fatal)
         fatal.push_back(std::move(fact));
       else
         into.fact(std::move(fact));
     }
-    if (exception && fatal.size() < 100) fatal.push_back({"exception", *exception, where, time, into.current_epoch()});
+    if (exception && fatal.size() < 100) fatal.push_back({"exception", *exception, where, time});
   }
 
   std::vector<RunRecord> records(FitBuilder finished) const {

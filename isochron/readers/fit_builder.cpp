@@ -31,7 +31,8 @@ EpochDraft* FitBuilder::current() { return fit().drafts.empty() ? nullptr : &fit
 
 int FitBuilder::current_epoch() const {
   const auto& drafts = fits_.back().drafts;
-  return drafts.empty() || drafts.back().ended ? 0 : static_cast<int>(drafts.back().index);
+  if (drafts.empty()) return kNoEpoch;
+  return static_cast<int>(drafts.back().index + (drafts.back().ended ? 1 : 0));
 }
 
 void FitBuilder::note_time(double time) {

@@ -31,6 +31,8 @@ class FitBuilder {
   // The clock may be off by so much: stamps often show whole seconds.
   void set_clock_resolution(double seconds) { clock_resolution_ = seconds; }
 
+  // The epoch under way, or about to begin, as the log counts; kNoEpoch before the first.
+  static constexpr int kNoEpoch = -1;
   int current_epoch() const;
   std::vector<RunRecord> finish() const;
 

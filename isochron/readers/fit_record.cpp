@@ -215,6 +215,7 @@ RunRecord FitBuilder::record_of(Fit fit) {
   else
     for (const Epoch& epoch : run.epochs) run.seconds += epoch.seconds;
   run.facts = std::move(fit.facts);
+  for (Fact& fact : run.facts) fact.epoch = fact.epoch == kNoEpoch ? 0 : fact.epoch + (zero_based ? 1 : 0);
   if (fit.headers) run.facts.push_back({"log.headers", "1", ""});
   if (fit.trailing) run.facts.push_back({"log.evaluated", "1", ""});
   run.steps = std::move(fit.windows);

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <span>
 
-#include "isochron/report/seconds_text.h"
+#include "isochron/base/seconds_text.h"
 
 namespace isochron {
 namespace {

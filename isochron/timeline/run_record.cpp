@@ -39,6 +39,7 @@ json to_json(const Epoch& e) {
   if (!e.metrics.empty()) out["metrics"] = e.metrics;
   if (e.first_step_seconds) out["first_step_seconds"] = *e.first_step_seconds;
   if (e.input_seconds) out["input_seconds"] = *e.input_seconds;
+  if (e.tail_seconds) out["tail_seconds"] = *e.tail_seconds;
   if (e.resolution > 0) out["resolution"] = e.resolution;
   return out;
 }
@@ -113,6 +114,7 @@ Epoch epoch_from(const json& in) {
   e.phases = phases_from(in);
   e.first_step_seconds = optional_of<double>(in, "first_step_seconds");
   e.input_seconds = optional_of<double>(in, "input_seconds");
+  e.tail_seconds = optional_of<double>(in, "tail_seconds");
   e.resolution = in.value("resolution", 0.0);
   if (auto it = in.find("metrics"); it != in.end())
     for (const auto& [name, value] : it->items())

@@ -55,6 +55,7 @@ struct Epoch {
   std::map<std::string, double> metrics;     // loss, accuracy, …; "tokens": tokens seen in this epoch
   std::optional<double> first_step_seconds;  // from the epoch's start to the end of its first step
   std::optional<double> input_seconds;       // the part spent waiting for batches
+  std::optional<double> tail_seconds;        // from the end of its last step to its own end
   double resolution = 0;                     // `seconds` may be off by this much: logs round
 };
 
@@ -72,7 +73,7 @@ struct Fact {
   std::string value;
   std::string source;  // where it was seen: a file and line, a reading
   std::optional<double> time;
-  int epoch = 0;  // the epoch under way, 0: outside any
+  int epoch = 0;  // the epoch under way or about to begin; 0: before the first, or unknown
 };
 
 // What one operation cost in each step of a profile: vectors run parallel to `Profile::steps`.

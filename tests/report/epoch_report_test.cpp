@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "isochron/report/seconds_text.h"
+#include "isochron/base/seconds_text.h"
 
 namespace isochron {
 namespace {

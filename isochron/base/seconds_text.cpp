@@ -1,4 +1,4 @@
-#include "isochron/report/seconds_text.h"
+#include "isochron/base/seconds_text.h"
 
 #include <fmt/core.h>
 

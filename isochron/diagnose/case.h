@@ -1,0 +1,83 @@
+// A run prepared for the rules: the record, the shape of its epochs, and questions rules ask again and again.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "isochron/diagnose/epoch_shape.h"
+#include "isochron/diagnose/verdict.h"
+#include "isochron/timeline/run_record.h"
+
+namespace isochron {
+
+// What a rule found. `seconds` are seconds of the extra time it explains; a finding about every epoch alike
+// (`overall`) counts seconds of the whole run.
+struct Finding {
+  Cause cause = Cause::unknown;
+  double seconds = 0;
+  double confidence = 0;
+  std::string summary;
+  std::vector<std::string> evidence;
+  bool overall = false;
+  std::optional<Symptom> symptom = std::nullopt;  // a finding that is a symptom by itself: stuck, died
+};
+
+class Case {
+ public:
+  explicit Case(const RunRecord& run);
+
+  const RunRecord& run;
+  EpochShape shape;
+  double total = 0;  // seconds of all epochs
+
+  bool tensorflow() const { return run.framework == "keras" || run.framework == "tensorflow"; }
+  bool torch() const { return run.framework == "torch" || run.framework == "lightning"; }
+  const std::vector<Epoch>& epochs() const { return run.epochs; }
+  const Epoch& epoch(size_t position) const { return run.epochs[position]; }
+  bool empty() const { return run.epochs.empty(); }
+
+  std::vector<const Fact*> facts(std::string_view key) const;
+  std::optional<double> number(std::string_view key) const;  // of a fact whose value is one
+
+  // Seconds of an epoch by phase; nullopt where the record does not attribute them.
+  std::optional<double> phase(size_t position, Phase phase) const;
+  // What the phases explain of the extra time; nullopt where no epoch is attributed.
+  std::optional<double> explained_by(std::initializer_list<Phase> phases) const;
+  // The spans of a phase that took the most time within slow epochs, as evidence: "torch.save 1.2 s in epoch 4".
+  std::vector<std::string> spans_text(std::initializer_list<Phase> phases) const;
+
+  // A value per epoch (nullopt where unknown) summed over the extra of the slow epochs: how much of the extra time
+  // it explains if in the other epochs it is what `usual` epochs have. Never more than the extra time.
+  double explained(const std::function<std::optional<double>(size_t)>& seconds_of) const;
+  // Median of a per-epoch value over the epochs that are not slow.
+  std::optional<double> usually(const std::function<std::optional<double>(size_t)>& value_of) const;
+
+  // Growth of a counter of the samples, or the last reading of a gauge minus the first, between two times.
+  std::optional<double> growth(const char* key, double from, double to) const;
+  std::optional<double> growth(const char* key, size_t epoch) const;
+  std::optional<double> average(const char* key, double from, double to) const;
+  std::optional<double> average(const char* key, size_t epoch) const;
+  std::optional<double> highest(const char* key, double from, double to) const;
+  bool watched() const { return run.samples.size() >= 4; }
+
+  // "epoch 3", or "epochs 3, 6 and 9", by position.
+  std::string epochs_text(const std::vector<size_t>& positions) const;
+  std::vector<size_t> slow_epochs() const;
+  // Sets of epochs by number: do they hold all slow epochs and hardly any other?
+  bool matches_slow(const std::vector<int>& indices) const;
+};
+
+double median_of(std::vector<double> values);
+// "8.2 s", "1.4 min", "2.1 h": as a person would say it.
+std::string time_text(double seconds);
+std::string bytes_text(double bytes);
+std::string percent_text(double share);
+
+// Every rule has this form and a file of its own; rules.cpp lists them.
+using Rule = void (*)(const Case& patient, std::vector<Finding>& findings);
+
+}  // namespace isochron

@@ -1,0 +1,159 @@
+#include "isochron/diagnose/diagnose.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "isochron/diagnose/case.h"
+#include "isochron/diagnose/fixes.h"
+#include "isochron/diagnose/rules.h"
+
+namespace isochron {
+namespace {
+
+constexpr double kOverall = 0.3;   // share of all time from which something makes even epochs slow
+constexpr double kMention = 0.03;  // smaller shares are not worth a verdict
+constexpr double kUnknown = 0.2;   // an unexplained rest from which it is said
+
+// Certainty first among causes that explain about as much.
+double weight(const Finding& finding, double whole) {
+  return finding.confidence * (0.1 + std::min(1.0, finding.seconds / std::max(whole, 1e-9)));
+}
+
+std::string shape_text(const Case& patient) {
+  const EpochShape& shape = patient.shape;
+  switch (shape.symptom) {
+    case Symptom::slow_first:
+      return fmt::format("epoch {} took {}, {:.1f}x the {} of the next ones", patient.epoch(0).index,
+                         time_text(patient.epoch(0).seconds), shape.ratio, time_text(shape.usual));
+    case Symptom::slowing:
+      return fmt::format("epochs grow from {} to {}", time_text(shape.usual),
+                         time_text(patient.epochs().back().seconds));
+    case Symptom::slower_later:
+      return fmt::format("from epoch {} on epochs take {:.1f}x as long: {} before", patient.epoch(shape.change).index,
+                         shape.ratio, time_text(shape.usual));
+    case Symptom::uneven:
+      return fmt::format("{} take {:.1f}x the usual {}", patient.epochs_text(patient.slow_epochs()), shape.ratio,
+                         time_text(shape.usual));
+    default:
+      return fmt::format("{} epochs of about {}", patient.epochs().size(), time_text(shape.usual));
+  }
+}
+
+std::string healthy_text(const Case& patient) {
+  if (patient.empty()) return "no epochs and no error in this record";
+  if (patient.epochs().size() == 1)
+    return fmt::format("one epoch of {}: nothing to compare it with", time_text(patient.total));
+  std::string text = fmt::format("{} even epochs of about {}", patient.epochs().size(), time_text(patient.shape.usual));
+  const double overhead = patient.shape.first_overhead;
+  if (overhead > 0.02 * patient.shape.usual)
+    text += fmt::format("; the first took {} more, ordinary start-up", time_text(overhead));
+  return text;
+}
+
+std::vector<std::string> epoch_lines(const Case& patient) {
+  std::string times;
+  constexpr size_t kMost = 12;
+  for (size_t i = 0; i < std::min(patient.epochs().size(), kMost); ++i)
+    times += fmt::format("{}{:.3g}", i ? ", " : "", patient.epoch(i).seconds);
+  if (patient.epochs().size() > kMost) times += ", ...";
+  return {fmt::format("epoch times in seconds: {}", times)};
+}
+
+// Which question a record without enough evidence leaves open.
+Verdict unknown_rest(const Case& patient, Symptom symptom, double share) {
+  Verdict verdict{symptom, Cause::unknown, share, 0.5};
+  verdict.summary = share > 0.95
+                        ? shape_text(patient) + "; why, this record does not tell"
+                        : fmt::format("{} of the extra time is not explained by this record", percent_text(share));
+  verdict.evidence = epoch_lines(patient);
+  verdict.fix = how_to_find_out(symptom, patient.run.framework);
+  if (symptom == Symptom::slower_later || symptom == Symptom::slowing)
+    verdict.evidence.push_back(
+        "the first epoch is not slower than the later ones, so no start-up cost explains this: it is the amount of "
+        "work, input, memory, disk or the machine");
+  if (patient.shape.first_is_slow && (symptom == Symptom::slower_later || symptom == Symptom::slowing))
+    verdict.evidence.pop_back();
+  return verdict;
+}
+
+// Findings that are symptoms by themselves (stuck, died) answer first.
+std::vector<Verdict> terminal_verdicts(const Case& patient, const std::vector<Finding>& findings, Symptom symptom) {
+  std::vector<Verdict> verdicts;
+  for (const Finding& finding : findings) {
+    if (finding.symptom != symptom) continue;
+    Verdict verdict{symptom,
+                    finding.cause,
+                    finding.cause == Cause::unknown ? 0.0 : 1.0,
+                    finding.confidence,
+                    finding.summary,
+                    finding.evidence,
+                    ""};
+    verdict.fix = finding.cause == Cause::unknown ? how_to_find_out(symptom, patient.run.framework)
+                                                  : fix_for(finding.cause, patient.run.framework);
+    verdicts.push_back(std::move(verdict));
+  }
+  std::stable_sort(verdicts.begin(), verdicts.end(),
+                   [](const Verdict& a, const Verdict& b) { return a.confidence > b.confidence; });
+  for (size_t i = 1; i < verdicts.size(); ++i) verdicts[i].share = 0;
+  return verdicts;
+}
+
+}  // namespace
+
+std::vector<Verdict> diagnose(const RunRecord& run) {
+  const Case patient(run);
+  std::vector<Finding> findings;
+  for (const Rule rule : rules::kAll) rule(patient, findings);
+  for (const Symptom symptom : {Symptom::died, Symptom::stuck})
+    if (auto verdicts = terminal_verdicts(patient, findings, symptom); !verdicts.empty()) return verdicts;
+  std::erase_if(findings, [](const Finding& finding) { return finding.symptom.has_value(); });
+
+  Symptom symptom = patient.shape.symptom;
+  double whole = patient.shape.extra_total;
+  if (symptom == Symptom::healthy) {
+    std::erase_if(findings, [&](const Finding& f) {
+      return !f.overall || f.seconds < kOverall * patient.total || f.confidence < 0.5;
+    });
+    whole = patient.total;
+    if (!findings.empty()) symptom = Symptom::slow_overall;
+    if (findings.empty()) {
+      Verdict verdict{Symptom::healthy, Cause::none, 0, patient.epochs().size() > 1 ? 0.9 : 0.5, healthy_text(patient)};
+      if (!patient.empty()) verdict.evidence = epoch_lines(patient);
+      return {verdict};
+    }
+  } else {
+    // What slows every epoch alike does not explain why some are slower, but may be much more time than they lost.
+    for (Finding& finding : findings)
+      if (finding.overall && finding.seconds > 0.5 * patient.total && finding.seconds > 3 * whole &&
+          finding.confidence > 0.8) {
+        symptom = Symptom::slow_overall;
+        whole = patient.total;
+      }
+    std::erase_if(findings, [&](const Finding& f) { return f.overall != (symptom == Symptom::slow_overall); });
+  }
+  std::stable_sort(findings.begin(), findings.end(),
+                   [&](const Finding& a, const Finding& b) { return weight(a, whole) > weight(b, whole); });
+
+  std::vector<Verdict> verdicts;
+  double left = 1;
+  for (Finding& finding : findings) {
+    const double share = std::min(left, finding.seconds / std::max(whole, 1e-9));
+    if (share < kMention) continue;
+    left -= share;
+    verdicts.push_back({symptom, finding.cause, share, finding.confidence, std::move(finding.summary),
+                        std::move(finding.evidence), fix_for(finding.cause, run.framework)});
+  }
+  if (left > kUnknown || verdicts.empty()) {
+    Verdict rest = unknown_rest(patient, symptom, symptom == Symptom::slow_overall ? 0 : left);
+    if (verdicts.empty())
+      verdicts.push_back(std::move(rest));
+    else if (symptom != Symptom::slow_overall)
+      verdicts.push_back(std::move(rest));
+  }
+  if (verdicts.front().cause != Cause::unknown)
+    verdicts.front().summary = shape_text(patient) + "; " + verdicts.front().summary;
+  return verdicts;
+}
+
+}  // namespace isochron

@@ -1,0 +1,84 @@
+#include "isochron/diagnose/profile_view.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "isochron/diagnose/case.h"
+
+namespace isochron {
+
+double phase_seconds(const Profile& profile, size_t step, Phase phase) {
+  return step < profile.step_phases.size() ? profile.step_phases[step][static_cast<size_t>(phase)] : 0;
+}
+
+double phase_total(const Profile& profile, Phase phase, size_t first_step) {
+  double sum = 0;
+  for (size_t i = first_step; i < profile.steps.size(); ++i) sum += phase_seconds(profile, i, phase);
+  return sum;
+}
+
+double steps_total(const Profile& profile, size_t first_step) {
+  double sum = 0;
+  for (size_t i = first_step; i < profile.steps.size(); ++i) sum += profile.steps[i].seconds;
+  return sum;
+}
+
+double first_step_excess(const Profile& profile, Phase phase) {
+  if (profile.steps.empty()) return 0;
+  std::vector<double> others;
+  for (size_t i = 1; i < profile.steps.size(); ++i) others.push_back(phase_seconds(profile, i, phase));
+  return std::max(0.0, phase_seconds(profile, 0, phase) - median_of(std::move(others)));
+}
+
+bool starts_cold(const Profile& profile) {
+  if (profile.steps.size() < 2) return false;
+  std::vector<double> others;
+  for (size_t i = 1; i < profile.steps.size(); ++i) others.push_back(profile.steps[i].seconds);
+  return profile.steps[0].seconds > 3 * median_of(std::move(others));
+}
+
+double op_seconds(const ProfileOp& op) { return std::accumulate(op.seconds.begin(), op.seconds.end(), 0.0); }
+int64_t op_count(const ProfileOp& op) { return std::accumulate(op.counts.begin(), op.counts.end(), int64_t{0}); }
+double op_elements(const ProfileOp& op) { return std::accumulate(op.elements.begin(), op.elements.end(), 0.0); }
+
+const ProfileOp* find_op(const Profile& profile, std::string_view name) {
+  const auto found =
+      std::find_if(profile.ops.begin(), profile.ops.end(), [&](const ProfileOp& op) { return op.name == name; });
+  return found == profile.ops.end() ? nullptr : &*found;
+}
+
+std::vector<const ProfileOp*> ops_where(const Profile& profile, const std::function<bool(const ProfileOp&)>& wanted) {
+  std::vector<const ProfileOp*> found;
+  for (const ProfileOp& op : profile.ops)
+    if (wanted(op)) found.push_back(&op);
+  return found;
+}
+
+std::vector<const ProfileOp*> largest_ops(const Profile& profile, size_t most) {
+  std::vector<const ProfileOp*> all = ops_where(profile, [](const ProfileOp&) { return true; });
+  std::sort(all.begin(), all.end(),
+            [](const ProfileOp* a, const ProfileOp* b) { return op_seconds(*a) > op_seconds(*b); });
+  all.resize(std::min(all.size(), most));
+  return all;
+}
+
+Growth growth_of(const std::vector<double>& values) {
+  if (values.size() < 3) return {};
+  size_t down = 0;
+  for (size_t i = 1; i < values.size(); ++i)
+    if (values[i] <= values[i - 1]) ++down;
+  return {down * 5 <= values.size() - 1 && values.back() > values.front(), values.front(), values.back()};
+}
+
+std::optional<EarlyAndLate> early_and_late(const RunRecord& run) {
+  const Profile *early = nullptr, *late = nullptr;
+  for (const Profile& profile : run.profiles) {
+    if (profile.steps.empty()) continue;
+    if (!early || profile.start < early->start) early = &profile;
+    if (!late || profile.start > late->start) late = &profile;
+  }
+  if (!early || early == late) return std::nullopt;
+  return EarlyAndLate{early, late};
+}
+
+}  // namespace isochron

@@ -1,0 +1,46 @@
+// Questions to profiles: what a step was spent on, what grew, what differs between an early and a late window.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "isochron/timeline/run_record.h"
+
+namespace isochron {
+
+// Seconds of one phase, in one step or in all from `first_step` on.
+double phase_seconds(const Profile& profile, size_t step, Phase phase);
+double phase_total(const Profile& profile, Phase phase, size_t first_step = 0);
+double steps_total(const Profile& profile, size_t first_step = 0);
+// What the first step spent on a phase beyond what the others usually do.
+double first_step_excess(const Profile& profile, Phase phase);
+// The first step is not like the others: at least three times as long as their median.
+bool starts_cold(const Profile& profile);
+
+double op_seconds(const ProfileOp& op);
+int64_t op_count(const ProfileOp& op);
+double op_elements(const ProfileOp& op);
+const ProfileOp* find_op(const Profile& profile, std::string_view name);
+std::vector<const ProfileOp*> ops_where(const Profile& profile, const std::function<bool(const ProfileOp&)>& wanted);
+// The operations with the most time, largest first.
+std::vector<const ProfileOp*> largest_ops(const Profile& profile, size_t most);
+
+// Grows from step to step (at most one step in five does not), and by how much from first to last.
+struct Growth {
+  bool steady = false;
+  double first = 0;
+  double last = 0;
+};
+Growth growth_of(const std::vector<double>& values);
+
+// The earliest and the latest profile if there are several that tell of different times of one run.
+struct EarlyAndLate {
+  const Profile* early = nullptr;
+  const Profile* late = nullptr;
+};
+std::optional<EarlyAndLate> early_and_late(const RunRecord& run);
+
+}  // namespace isochron

@@ -1,0 +1,102 @@
+// Epochs that take longer because they do more: more steps, examples, tokens, or larger inputs.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "isochron/diagnose/profile_view.h"
+#include "isochron/diagnose/rules.h"
+
+namespace isochron::rules {
+namespace {
+
+std::optional<double> work_of(const Epoch& epoch, int kind) {
+  if (kind == 0) {
+    const auto tokens = epoch.metrics.find("tokens");
+    return tokens == epoch.metrics.end() ? std::nullopt : std::optional<double>(tokens->second);
+  }
+  if (kind == 1) return epoch.examples ? std::optional<double>(static_cast<double>(*epoch.examples)) : std::nullopt;
+  return epoch.steps ? std::optional<double>(static_cast<double>(*epoch.steps)) : std::nullopt;
+}
+
+constexpr const char* kKinds[] = {"tokens", "examples", "steps"};
+
+// Early and late windows with the same operations on larger inputs.
+bool by_profiles(const Case& patient, Finding& finding) {
+  const auto windows = early_and_late(patient.run);
+  if (!windows) return false;
+  double early_elements = 0, late_elements = 0, early_count = 0, late_count = 0;
+  for (const ProfileOp& late : windows->late->ops) {
+    const ProfileOp* early = find_op(*windows->early, late.name);
+    if (!early) continue;
+    early_count += static_cast<double>(op_count(*early));
+    late_count += static_cast<double>(op_count(late));
+    if (late.elements.empty() || early->elements.empty()) continue;
+    early_elements += op_elements(*early);
+    late_elements += op_elements(late);
+  }
+  const double early_steps = static_cast<double>(windows->early->steps.size()),
+               late_steps = static_cast<double>(windows->late->steps.size());
+  const double grown = early_elements > 0 ? late_elements / late_steps / (early_elements / early_steps) : 0;
+  const double calls = early_count > 0 ? late_count / late_steps / (early_count / early_steps) : 0;
+  const double slower = steps_total(*windows->late) / late_steps / (steps_total(*windows->early) / early_steps);
+  if (grown < 1.3 || calls > 1.5 || calls < 0.6 || slower < 1.2) return false;
+  finding.seconds = patient.shape.extra_total * std::clamp(std::log(grown) / std::log(slower), 0.3, 0.95);
+  finding.confidence = 0.85;
+  finding.evidence.push_back(
+      fmt::format("between the two traces a step runs the same operations ({:.2f}x as many) on inputs {:.1f}x as large "
+                  "and takes {:.1f}x as long",
+                  calls, grown, slower));
+  return true;
+}
+
+}  // namespace
+
+void compute_more_work(const Case& patient, std::vector<Finding>& findings) {
+  const Symptom symptom = patient.shape.symptom;
+  if (symptom == Symptom::healthy || patient.shape.extra_total <= 0) return;
+  Finding finding{Cause::compute_more_work};
+  by_profiles(patient, finding);
+  for (int kind = 0; kind < 3; ++kind) {
+    const auto usual = patient.usually([&](size_t i) { return work_of(patient.epoch(i), kind); });
+    // A trend has no usual epochs but its first.
+    const auto base = symptom == Symptom::slowing || !usual ? work_of(patient.epoch(0), kind) : usual;
+    if (!base || *base <= 0) continue;
+    double seconds = 0, slow_work = 0;
+    size_t slow = 0;
+    for (const size_t i : patient.slow_epochs()) {
+      const auto work = work_of(patient.epoch(i), kind);
+      if (!work) continue;
+      seconds += std::clamp((*work / *base - 1) * patient.shape.usual, 0.0, patient.shape.extra[i]);
+      slow_work += *work;
+      ++slow;
+    }
+    if (slow == 0 || seconds < 0.25 * patient.shape.extra_total) continue;
+    finding.seconds = std::max(finding.seconds, seconds);
+    finding.confidence = 0.9;
+    finding.evidence.push_back(fmt::format("slow epochs have {:.0f} {} on average, {:.1f}x as many as usual",
+                                           slow_work / static_cast<double>(slow), kKinds[kind],
+                                           slow_work / static_cast<double>(slow) / *base));
+    break;
+  }
+  if (finding.evidence.empty() && symptom == Symptom::slower_later) {
+    for (const Fact* fact : patient.facts("work.changed")) {
+      const int changed = patient.epoch(patient.shape.change).index;
+      if (fact->epoch != changed && fact->epoch != changed - 1 && !(fact->epoch == 0 && fact->time)) continue;
+      if (fact->epoch == 0 && fact->time &&
+          std::abs(*fact->time - patient.epoch(patient.shape.change).start) > patient.shape.usual)
+        continue;
+      finding.seconds = 0.6 * patient.shape.extra_total;
+      finding.confidence = 0.5;
+      finding.evidence.push_back(
+          fmt::format("where the epochs become slower the log says \"{}\" ({})", fact->value, fact->source));
+      break;
+    }
+  }
+  if (finding.evidence.empty()) return;
+  finding.summary = "the slow epochs do more work; time per unit of work explains " +
+                    percent_text(std::min(1.0, finding.seconds / patient.shape.extra_total)) + " of it";
+  findings.push_back(std::move(finding));
+}
+
+}  // namespace isochron::rules

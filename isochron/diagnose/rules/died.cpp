@@ -1,0 +1,67 @@
+// A run that ended by an error: out of memory, a full disk, a signal, an exception.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "isochron/diagnose/rules.h"
+
+namespace isochron::rules {
+namespace {
+
+std::string quoted(const Fact& fact) {
+  return fact.source.empty() ? fact.value : fmt::format("\"{}\" ({})", fact.value, fact.source);
+}
+
+}  // namespace
+
+void died(const Case& patient, std::vector<Finding>& findings) {
+  Finding finding;
+  finding.symptom = Symptom::died;
+  const auto full = patient.facts("disk.full"), memory = patient.facts("oom"), shared = patient.facts("shared-memory"),
+             killed = patient.facts("killed"), worker = patient.facts("worker.died"), crash = patient.facts("crash"),
+             exception = patient.facts("exception");
+  const std::string when = patient.empty() ? "before the first epoch was done"
+                                           : fmt::format("after epoch {}", patient.epochs().back().index);
+  const auto exit = patient.number("exit");
+  if (!patient.facts("interrupted").empty()) return;  // the user's own doing
+  if (!full.empty()) {
+    finding.cause = Cause::disk_full;
+    finding.confidence = 0.92;
+    finding.summary = fmt::format("the run died {} because a file could not be written: the disk is full", when);
+    for (const Fact* fact : full) finding.evidence.push_back(quoted(*fact));
+  } else if (!memory.empty() || !shared.empty()) {
+    // What grew over several epochs leaked; what failed at the start never fitted.
+    const bool late = patient.epochs().size() >= 2;
+    finding.cause = late ? Cause::memory_leak : Cause::memory_oversized;
+    finding.confidence = late ? 0.65 : 0.9;
+    finding.summary = fmt::format("the run died {}: not enough memory", when);
+    for (const Fact* fact : memory) finding.evidence.push_back(quoted(*fact));
+    for (const Fact* fact : shared) finding.evidence.push_back(quoted(*fact));
+  } else if (!killed.empty() || (exit && *exit == -9)) {
+    const bool late = patient.epochs().size() >= 3;
+    finding.cause = late ? Cause::memory_leak : Cause::memory_oversized;
+    finding.confidence = 0.5;
+    finding.summary = fmt::format("the run was killed {}: most often the kernel, when memory runs out", when);
+    for (const Fact* fact : killed) finding.evidence.push_back(quoted(*fact));
+    if (exit) finding.evidence.push_back("the process ended by signal 9");
+  } else if (!worker.empty()) {
+    finding.cause = Cause::wait_worker;
+    finding.confidence = 0.7;
+    finding.summary = fmt::format("the run died {}: a data-loading worker ended", when);
+    for (const Fact* fact : worker) finding.evidence.push_back(quoted(*fact));
+  } else if (!exception.empty() || !crash.empty() || (exit && *exit != 0 && *exit != -2 && *exit != -15)) {
+    finding.cause = Cause::unknown;
+    finding.confidence = 0.85;
+    const Fact* last = !exception.empty() ? exception.back() : !crash.empty() ? crash.back() : nullptr;
+    finding.summary = last ? fmt::format("the run died {}: {}", when, last->value)
+                           : fmt::format("the run ended {} with exit status {:.0f}", when, *exit);
+    finding.evidence.push_back(last ? quoted(*last) : fmt::format("exit status {:.0f}", *exit));
+  } else {
+    return;
+  }
+  constexpr size_t kMost = 4;
+  if (finding.evidence.size() > kMost) finding.evidence.resize(kMost);
+  findings.push_back(std::move(finding));
+}
+
+}  // namespace isochron::rules

@@ -1,0 +1,71 @@
+// Checkpoints written while training waits.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+
+#include "isochron/diagnose/profile_view.h"
+#include "isochron/diagnose/rules.h"
+#include "isochron/timeline/sample_keys.h"
+
+namespace isochron::rules {
+
+void disk_checkpoint(const Case& patient, std::vector<Finding>& findings) {
+  if (patient.empty()) return;
+  const bool healthy = patient.shape.symptom == Symptom::healthy;
+  Finding finding{Cause::disk_checkpoint};
+  double overall = 0;
+  for (size_t i = 0; i < patient.epochs().size(); ++i) overall += patient.phase(i, Phase::checkpoint).value_or(0);
+  if (healthy && overall > 0.3 * patient.total) {
+    finding.overall = true;
+    finding.seconds = overall;
+    finding.confidence = 0.9;
+    finding.evidence.push_back(fmt::format("{} of {} were spent saving", time_text(overall), time_text(patient.total)));
+  } else if (const auto seconds = patient.explained_by({Phase::checkpoint});
+             !healthy && seconds && *seconds > 0.1 * patient.shape.extra_total) {
+    finding.seconds = *seconds;
+    finding.confidence = 0.92;
+    finding.evidence.push_back(fmt::format("slow epochs spend {} more on saving than the others", time_text(*seconds)));
+    for (std::string& line : patient.spans_text({Phase::checkpoint})) finding.evidence.push_back(std::move(line));
+  }
+  const auto notices = patient.facts("checkpoint");
+  if (!healthy && !notices.empty()) {
+    // A line printed behind an epoch's end counts for the next one; the epoch before it may have paid.
+    std::set<int> at, before;
+    for (const Fact* notice : notices) {
+      at.insert(notice->epoch);
+      before.insert(notice->epoch - 1);
+    }
+    const bool inside = patient.matches_slow({at.begin(), at.end()});
+    if (inside || patient.matches_slow({before.begin(), before.end()})) {
+      if (finding.seconds == 0) finding.seconds = 0.9 * patient.shape.extra_total;
+      finding.confidence = std::max(finding.confidence, 0.88);
+      finding.evidence.push_back(fmt::format("the slow epochs ({}) are those in which the log says \"{}\" ({})",
+                                             patient.epochs_text(patient.slow_epochs()), notices.front()->value,
+                                             notices.front()->source));
+    } else if (patient.shape.symptom == Symptom::slowing && notices.size() + 1 >= patient.epochs().size() &&
+               finding.seconds == 0) {
+      return;  // saved in every epoch: what grows is something else
+    }
+  }
+  if (!healthy && patient.watched() && finding.seconds == 0 && patient.shape.symptom == Symptom::uneven) {
+    const auto written = [&](size_t i) { return patient.growth(sample_key::write_chars, i); };
+    const auto usual = patient.usually(written);
+    double slow = 0;
+    for (const size_t i : patient.slow_epochs()) slow += written(i).value_or(0);
+    slow /= static_cast<double>(std::max<size_t>(patient.slow_epochs().size(), 1));
+    if (usual && slow > 10e6 && slow > 5 * *usual) {
+      finding.seconds = 0.8 * patient.shape.extra_total;
+      finding.confidence = 0.75;
+      finding.evidence.push_back(
+          fmt::format("slow epochs write {} to files, the others {}", bytes_text(slow), bytes_text(*usual)));
+    }
+  }
+  if (finding.seconds <= 0 || finding.evidence.empty()) return;
+  finding.summary = finding.overall ? fmt::format("{} of the time goes into saving checkpoints",
+                                                  percent_text(overall / patient.total))
+                                    : "the slow epochs are those that save a checkpoint";
+  findings.push_back(std::move(finding));
+}
+
+}  // namespace isochron::rules

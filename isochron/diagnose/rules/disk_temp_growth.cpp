@@ -1,0 +1,33 @@
+// Files written in full, and longer each time.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "isochron/diagnose/profile_view.h"
+#include "isochron/diagnose/rules.h"
+#include "isochron/timeline/sample_keys.h"
+
+namespace isochron::rules {
+
+void disk_temp_growth(const Case& patient, std::vector<Finding>& findings) {
+  if (patient.shape.symptom != Symptom::slowing && patient.shape.symptom != Symptom::slower_later) return;
+  std::vector<double> written;
+  for (size_t i = 0; i < patient.epochs().size(); ++i)
+    if (const auto chars = patient.growth(sample_key::write_chars, i)) written.push_back(*chars);
+  const Growth growth = growth_of(written);
+  if (!growth.steady || growth.last < 1e6 || growth.last < 1.5 * growth.first) return;
+  Finding finding{Cause::disk_temp_growth, 0.8 * patient.shape.extra_total, 0.82};
+  if (const auto seconds = patient.explained_by({Phase::log, Phase::checkpoint})) {
+    finding.seconds = *seconds;
+    finding.confidence = *seconds > 0.3 * patient.shape.extra_total ? 0.92 : 0.5;
+  }
+  finding.evidence.push_back(fmt::format("each epoch writes more than the one before: {} at first, {} at last",
+                                         bytes_text(growth.first), bytes_text(growth.last)));
+  for (const Fact* fact : patient.facts("written.file")) finding.evidence.push_back(fact->value);
+  for (std::string& line : patient.spans_text({Phase::log, Phase::checkpoint}))
+    finding.evidence.push_back(std::move(line));
+  finding.summary = fmt::format("what is written per epoch grows, to {}", bytes_text(growth.last));
+  findings.push_back(std::move(finding));
+}
+
+}  // namespace isochron::rules

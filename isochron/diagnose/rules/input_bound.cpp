@@ -1,0 +1,87 @@
+// The model waits for data, step after step.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "isochron/diagnose/profile_view.h"
+#include "isochron/diagnose/rules.h"
+
+namespace isochron::rules {
+namespace {
+
+constexpr double kBound = 0.4;  // share of the time waiting for data from which the input is the bottleneck
+
+}  // namespace
+
+void input_bound(const Case& patient, std::vector<Finding>& findings) {
+  Finding finding{Cause::input_bound};
+  finding.overall = true;
+  double share = 0;
+  // Printed data times ("Data 0.5 (0.4)"), or attributed phases.
+  double waited = 0, known = 0;
+  for (size_t i = 0; i < patient.epochs().size(); ++i) {
+    const Epoch& epoch = patient.epoch(i);
+    const auto input = epoch.input_seconds ? epoch.input_seconds : patient.phase(i, Phase::input);
+    if (!input) continue;
+    waited += *input;
+    known += epoch.seconds;
+  }
+  if (known > 0 && waited / known >= kBound) {
+    share = waited / known;
+    finding.confidence = 0.9;
+    finding.evidence.push_back(
+        fmt::format("{} of {} in epochs were spent waiting for data", time_text(waited), time_text(known)));
+  }
+  if (known == 0) {
+    double step = 0, input = 0;
+    for (const Step& window : patient.run.steps)
+      if (window.input_seconds) {
+        step += window.seconds;
+        input += *window.input_seconds;
+      }
+    if (step > 0 && input / step >= kBound) {
+      share = input / step;
+      finding.confidence = 0.9;
+      finding.evidence.push_back(fmt::format("steps take {} on average, {} of it waiting for data",
+                                             time_text(step / static_cast<double>(patient.run.steps.size())),
+                                             percent_text(share)));
+    }
+  }
+  for (const Profile& profile : patient.run.profiles) {
+    // A first long wait is something else: workers that start, a buffer that fills.
+    const size_t from = profile.steps.size() > 2 ? 1 : 0;
+    const double input = phase_total(profile, Phase::input, from), all = steps_total(profile, from);
+    if (all <= 0 || input / all < kBound) continue;
+    if (input / all > share) share = input / all;
+    finding.confidence = 0.92;
+    finding.evidence.push_back(fmt::format("the trace ({}) waits for data in {} of {} over {} steps ({})",
+                                           profile.source, time_text(input), time_text(all),
+                                           profile.steps.size() - from, percent_text(input / all)));
+    const auto loaders = ops_where(profile, [](const ProfileOp& op) { return op.phase == Phase::input; });
+    const auto longest = std::max_element(loaders.begin(), loaders.end(), [](const ProfileOp* a, const ProfileOp* b) {
+      return op_seconds(*a) < op_seconds(*b);
+    });
+    if (longest != loaders.end())
+      finding.evidence.push_back(fmt::format(
+          "the longest input operation is {}: {} per call", (*longest)->name,
+          time_text(op_seconds(**longest) / static_cast<double>(std::max<int64_t>(op_count(**longest), 1)))));
+  }
+  if (finding.evidence.empty()) return;
+  const auto hint = patient.facts("input.workers");
+  if (!hint.empty()) finding.evidence.push_back(fmt::format("\"{}\" ({})", hint.front()->value, hint.front()->source));
+  if (patient.shape.symptom != Symptom::healthy) {
+    // What waiting explains of the extra time: only what slow epochs waited beyond the others.
+    const double more = patient.explained([&](size_t i) {
+      return patient.epoch(i).input_seconds ? patient.epoch(i).input_seconds : patient.phase(i, Phase::input);
+    });
+    finding.overall = false;
+    finding.seconds = patient.run.profiles.empty() || known > 0 ? more : 0.3 * share * patient.shape.extra_total;
+    finding.confidence *= 0.8;
+  } else {
+    finding.seconds = share * patient.total;
+  }
+  finding.summary = fmt::format("{} of the time the model waits for data", percent_text(share));
+  findings.push_back(std::move(finding));
+}
+
+}  // namespace isochron::rules

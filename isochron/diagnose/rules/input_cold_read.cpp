@@ -1,0 +1,37 @@
+// Files that came from the disk in the first epoch and from memory afterwards.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "isochron/diagnose/rules.h"
+#include "isochron/timeline/sample_keys.h"
+
+namespace isochron::rules {
+
+void input_cold_read(const Case& patient, std::vector<Finding>& findings) {
+  if (patient.shape.symptom != Symptom::slow_first || !patient.watched()) return;
+  const auto read = [&](size_t i) { return patient.growth(sample_key::read_bytes, i); };
+  const auto first = read(0), later = patient.usually(read);
+  if (!first || *first < 4e6 || *first < 4 * later.value_or(0)) return;
+  const auto waited = [&](size_t i) { return patient.growth(sample_key::io_wait_seconds, i); };
+  double seconds = patient.explained(waited);
+  const double extra = patient.shape.extra_total;
+  double confidence = 0.85;
+  if (seconds < 0.1 * extra) {
+    // Delay accounting is often off. An idle CPU while bytes came from the disk says the same.
+    const auto cpu = patient.growth(sample_key::cpu_seconds, size_t{0});
+    const auto usual_cpu = patient.usually([&](size_t i) { return patient.growth(sample_key::cpu_seconds, i); });
+    if (!cpu || !usual_cpu || *cpu - *usual_cpu > 0.5 * extra) return;
+    seconds = extra - std::max(0.0, *cpu - *usual_cpu);
+    confidence = 0.8;
+  }
+  Finding finding{Cause::input_cold_read, std::min(seconds, extra), confidence};
+  finding.summary = fmt::format("epoch 1 read {} from disk, later epochs read from memory", bytes_text(*first));
+  finding.evidence.push_back(fmt::format("{} read from storage in the first epoch, {} in a later one",
+                                         bytes_text(*first), bytes_text(later.value_or(0))));
+  if (const auto wait = waited(0))
+    finding.evidence.push_back(fmt::format("{} spent waiting for block I/O in the first epoch", time_text(*wait)));
+  findings.push_back(std::move(finding));
+}
+
+}  // namespace isochron::rules

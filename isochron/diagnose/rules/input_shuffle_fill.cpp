@@ -1,0 +1,54 @@
+// A shuffle buffer that must be full before the first batch comes out.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+
+#include "isochron/diagnose/profile_view.h"
+#include "isochron/diagnose/rules.h"
+
+namespace isochron::rules {
+
+void input_shuffle_fill(const Case& patient, std::vector<Finding>& findings) {
+  Finding finding{Cause::input_shuffle_fill};
+  const auto notices = patient.facts("shuffle.fill");
+  const double extra = patient.shape.extra_total;
+  if (!notices.empty()) {
+    std::set<int> epochs;
+    for (const Fact* notice : notices) epochs.insert(notice->epoch);
+    // TensorFlow speaks up after ten seconds of filling.
+    const double seconds = std::max(patient.number("shuffle.seconds").value_or(10.0), 10.0);
+    finding.overall = epochs.size() > 1 && epochs.size() * 2 >= patient.epochs().size();
+    finding.seconds = finding.overall ? seconds * static_cast<double>(epochs.size()) : std::min(seconds, extra);
+    finding.confidence = 0.95;
+    const std::string& text = notices.back()->value;
+    const size_t numbers = text.rfind(": ");
+    finding.evidence.push_back(fmt::format(
+        "\"{}\" ({})", numbers == std::string::npos ? text : "Filling up shuffle buffer" + text.substr(numbers),
+        notices.back()->source));
+    finding.evidence.push_back(fmt::format("filling took about {}", time_text(seconds)));
+    finding.summary =
+        fmt::format("the shuffle buffer was filled for {} before the first batch came", time_text(seconds));
+    if (!finding.overall && patient.shape.symptom != Symptom::slow_first) return;
+  } else if (patient.shape.symptom == Symptom::slow_first) {
+    for (const Profile& profile : patient.run.profiles) {
+      double seconds = 0;
+      for (const ProfileOp* op : ops_where(profile, [](const ProfileOp& o) {
+             return o.phase == Phase::input && o.name.find("Shuffle") != std::string::npos;
+           }))
+        seconds = std::max(seconds, op->seconds[0]);
+      const double waited = first_step_excess(profile, Phase::input);
+      if (seconds < 0.1 || waited < 0.5 * patient.shape.extra_total) continue;
+      finding.seconds = std::min(waited, extra);
+      finding.confidence = 0.8;
+      finding.summary =
+          fmt::format("the first step waited {} for a batch while the shuffle buffer was filled", time_text(waited));
+      finding.evidence.push_back(
+          fmt::format("the trace shows {} of waiting for the first batch, with a shuffle stage busy for {}",
+                      time_text(waited), time_text(seconds)));
+    }
+  }
+  if (finding.seconds > 0) findings.push_back(std::move(finding));
+}
+
+}  // namespace isochron::rules

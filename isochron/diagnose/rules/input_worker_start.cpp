@@ -1,0 +1,91 @@
+// Loader workers started anew: every epoch waits for them before its first batch.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "isochron/diagnose/profile_view.h"
+#include "isochron/diagnose/rules.h"
+#include "isochron/timeline/sample_keys.h"
+
+namespace isochron::rules {
+namespace {
+
+bool by_worker_processes(const Profile& profile) {
+  return !ops_where(profile, [](const ProfileOp& op) {
+            return op.name.find("_MultiProcessing") != std::string::npos;
+          }).empty();
+}
+
+}  // namespace
+
+void input_worker_start(const Case& patient, std::vector<Finding>& findings) {
+  if (patient.empty() || patient.total <= 0) return;
+  const bool first_only = patient.shape.symptom == Symptom::slow_first;
+  Finding finding{Cause::input_worker_start};
+  // Waiting before the first step of the epochs, as the log or a watch shows it.
+  double waits = 0;
+  size_t waiting = 0, known = 0;
+  for (size_t i = 0; i < patient.epochs().size(); ++i) {
+    const Epoch& epoch = patient.epoch(i);
+    if (!epoch.first_step_seconds || !epoch.steps || *epoch.steps < 3) continue;
+    ++known;
+    const double rest = (epoch.seconds - *epoch.first_step_seconds) / static_cast<double>(*epoch.steps - 1);
+    if (*epoch.first_step_seconds > 5 * rest && *epoch.first_step_seconds > 0.2 * epoch.seconds) {
+      ++waiting;
+      waits += *epoch.first_step_seconds - rest;
+    }
+  }
+  const bool every_epoch = known >= 2 && waiting * 5 >= known * 4;
+  if (every_epoch && !patient.tensorflow()) {
+    finding.seconds = waits;
+    finding.overall = true;
+    finding.confidence = 0.6;
+    finding.evidence.push_back(fmt::format("every epoch waits {} before its first step, {} of its time",
+                                           time_text(waits / static_cast<double>(waiting)),
+                                           percent_text(waits / patient.total)));
+  }
+  for (const Profile& profile : patient.run.profiles) {
+    const double wait = first_step_excess(profile, Phase::input);
+    if (!by_worker_processes(profile) || !starts_cold(profile) || wait < 0.6 * profile.steps[0].seconds) continue;
+    const double share = phase_total(profile, Phase::input, 1) / std::max(steps_total(profile, 1), 1e-9);
+    if (share > 0.6) continue;  // the workers are slow, not only late
+    finding.evidence.push_back(
+        fmt::format("the trace waits {} for the first batch of its loader workers, then {} per batch", time_text(wait),
+                    time_text(phase_total(profile, Phase::input, 1) /
+                              static_cast<double>(std::max<size_t>(profile.steps.size() - 1, 1)))));
+    finding.confidence = 0.9;
+    if (first_only) {
+      finding.seconds = std::min(wait, patient.shape.extra_total);
+    } else if (!finding.overall) {
+      finding.overall = true;
+      finding.seconds = std::min(wait, 0.95 * patient.shape.usual) * static_cast<double>(patient.epochs().size());
+    }
+    break;
+  }
+  if (patient.watched()) {
+    size_t starts = 0;
+    for (size_t i = 1; i < patient.epochs().size(); ++i)
+      if (patient.growth(sample_key::children_started, i).value_or(0) >= 1) ++starts;
+    double input = 0;
+    for (size_t i = 0; i < patient.epochs().size(); ++i) input += patient.phase(i, Phase::input).value_or(0);
+    if (starts >= 1 && starts * 5 >= (patient.epochs().size() - 1) * 4 &&
+        (finding.seconds > 0 || input > 0.2 * patient.total)) {
+      finding.evidence.push_back(
+          fmt::format("new worker processes appear in {} of {} later epochs", starts, patient.epochs().size() - 1));
+      finding.confidence = 0.92;
+      if (finding.seconds == 0) {
+        finding.seconds = input;
+        finding.overall = true;
+      }
+    }
+  }
+  if (finding.seconds <= 0 || finding.evidence.empty()) return;
+  finding.summary =
+      finding.overall
+          ? fmt::format("each epoch waits about {} for its loader workers to start",
+                        time_text(finding.seconds / static_cast<double>(patient.epochs().size())))
+          : fmt::format("the first epoch waited {} for its loader workers to start", time_text(finding.seconds));
+  findings.push_back(std::move(finding));
+}
+
+}  // namespace isochron::rules

@@ -1,0 +1,63 @@
+// Backward passes that walk the graphs of earlier steps too.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "isochron/diagnose/profile_view.h"
+#include "isochron/diagnose/rules.h"
+#include "isochron/timeline/sample_keys.h"
+
+namespace isochron::rules {
+namespace {
+
+// The nodes of autograd are named after what they differentiate: "EmbeddingBackward0".
+bool is_backward_node(const ProfileOp& op) {
+  const size_t at = op.name.find("Backward");
+  return at != std::string::npos && at > 0 && op.name.find("evaluate_function") == std::string::npos &&
+         op.name.find("::") == std::string::npos;
+}
+
+bool by_profiles(const Case& patient, Finding& finding) {
+  for (const Profile& profile : patient.run.profiles) {
+    if (profile.steps.size() < 3) continue;
+    std::vector<double> nodes(profile.steps.size(), 0);
+    const ProfileOp* most = nullptr;
+    for (const ProfileOp* op : ops_where(profile, is_backward_node)) {
+      for (size_t i = 0; i < nodes.size(); ++i) nodes[i] += static_cast<double>(op->counts[i]);
+      if (growth_of({op->counts.begin(), op->counts.end()}).steady && (!most || op_count(*op) > op_count(*most)))
+        most = op;
+    }
+    const Growth growth = growth_of(nodes);
+    if (!growth.steady || growth.first < 1 || !most) continue;
+    // A step of its own would have as many nodes as the growth per step; all above are other steps'.
+    const double own = (growth.last - growth.first) / static_cast<double>(nodes.size() - 1);
+    if (own < 1 || growth.last < 2 * own) continue;
+    finding.seconds = patient.shape.extra_total * std::clamp(1 - own / growth.last, 0.3, 0.97);
+    finding.confidence = 0.93;
+    finding.evidence.push_back(
+        fmt::format("backward nodes per step grow from {:.0f} to {:.0f} within {} traced steps ({}: {} to {})",
+                    growth.first, growth.last, nodes.size(), most->name, most->counts.front(), most->counts.back()));
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void memory_graph_growth(const Case& patient, std::vector<Finding>& findings) {
+  if (patient.shape.symptom != Symptom::slowing && patient.shape.symptom != Symptom::slower_later) return;
+  Finding finding{Cause::memory_graph_growth};
+  if (!by_profiles(patient, finding)) {
+    const auto backward = patient.explained_by({Phase::backward});
+    const auto memory = patient.growth(sample_key::rss_bytes, 0.0, 1e18);
+    if (!backward || *backward < 0.5 * patient.shape.extra_total) return;
+    finding.seconds = *backward;
+    finding.confidence = 0.85;
+    finding.evidence.push_back(fmt::format("the backward pass alone took {} more than at first", time_text(*backward)));
+    if (memory && *memory > 20e6) finding.evidence.push_back(fmt::format("memory grew by {}", bytes_text(*memory)));
+  }
+  finding.summary = "each backward pass goes through the graphs of earlier steps as well";
+  findings.push_back(std::move(finding));
+}
+
+}  // namespace isochron::rules

@@ -1,0 +1,82 @@
+// Something kept for every step, and gone through again in every step.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "isochron/diagnose/profile_view.h"
+#include "isochron/diagnose/rules.h"
+#include "isochron/timeline/sample_keys.h"
+
+namespace isochron::rules {
+namespace {
+
+bool gathers(std::string_view name) {
+  for (const std::string_view part :
+       {"aten::cat", "aten::stack", "aten::_cat", "aten::concat", "ConcatV2", "aten::index_put", "aten::vstack"})
+    if (name.starts_with(part)) return true;
+  return false;
+}
+
+bool by_profiles(const Case& patient, Finding& finding) {
+  for (const Profile& profile : patient.run.profiles) {
+    if (profile.steps.size() < 2) continue;
+    const double all = steps_total(profile);
+    // Inputs that grow from step to step, and the time spent on operations whose inputs do.
+    double growing = 0;
+    const ProfileOp* largest = nullptr;
+    bool gathered = false;
+    for (const ProfileOp& op : profile.ops) {
+      if (op.elements.empty() || !growth_of(op.elements).steady) continue;
+      growing += op_seconds(op);
+      gathered = gathered || gathers(op.name);
+      if (!largest || op_seconds(op) > op_seconds(*largest)) largest = &op;
+    }
+    if (largest && growing > 0.25 * all) {
+      finding.seconds = patient.shape.extra_total * std::min(1.0, growing / all + 0.1);
+      finding.confidence = gathered ? 0.9 : 0.75;
+      finding.evidence.push_back(
+          fmt::format("operations whose inputs grow from step to step take {} of the traced time, {} most of it",
+                      percent_text(growing / all), largest->name));
+      finding.evidence.push_back(fmt::format("the inputs of {} grow from {:.3g} to {:.3g} elements within {} steps",
+                                             largest->name, largest->elements.front(), largest->elements.back(),
+                                             profile.steps.size()));
+      return true;
+    }
+    // Without shapes: gathering that dominates a run that slows down.
+    for (const ProfileOp* op : largest_ops(profile, 4)) {
+      if (!gathers(op->name) || op_seconds(*op) < 0.15 * all) continue;
+      finding.seconds = patient.shape.extra_total * 0.6;
+      finding.confidence = 0.6;
+      finding.evidence.push_back(fmt::format("{} takes {} of the traced time in a run that slows down steadily",
+                                             op->name, percent_text(op_seconds(*op) / all)));
+      return true;
+    }
+  }
+  return false;
+}
+
+bool by_memory(const Case& patient, Finding& finding) {
+  std::vector<double> memory;
+  for (size_t i = 0; i < patient.epochs().size(); ++i)
+    if (const auto rss = patient.average(sample_key::rss_bytes, i)) memory.push_back(*rss);
+  const Growth growth = growth_of(memory);
+  if (!growth.steady || growth.last - growth.first < 20e6 || growth.last < 1.05 * growth.first) return false;
+  finding.seconds = 0.7 * patient.shape.extra_total;
+  finding.confidence = 0.75;
+  finding.evidence.push_back(
+      fmt::format("memory grows with every epoch, from {} to {}", bytes_text(growth.first), bytes_text(growth.last)));
+  return true;
+}
+
+}  // namespace
+
+void memory_leak(const Case& patient, std::vector<Finding>& findings) {
+  if (patient.shape.symptom != Symptom::slowing && patient.shape.symptom != Symptom::slower_later) return;
+  Finding finding{Cause::memory_leak};
+  const bool traced = by_profiles(patient, finding);
+  if (!by_memory(patient, finding) && !traced) return;
+  finding.summary = "something is kept for every step and gone through again in the next";
+  findings.push_back(std::move(finding));
+}
+
+}  // namespace isochron::rules

@@ -1,0 +1,68 @@
+// Callbacks: work beside the training steps.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+
+#include "isochron/diagnose/rules.h"
+
+namespace isochron::rules {
+
+void train_callback(const Case& patient, std::vector<Finding>& findings) {
+  if (patient.empty()) return;
+  const bool healthy = patient.shape.symptom == Symptom::healthy;
+  Finding finding{Cause::train_callback};
+  double all = 0;
+  for (size_t i = 0; i < patient.epochs().size(); ++i) all += patient.phase(i, Phase::callback).value_or(0);
+  if (healthy && all > 0.3 * patient.total) {
+    finding.overall = true;
+    finding.seconds = all;
+    finding.confidence = 0.85;
+    finding.evidence.push_back(
+        fmt::format("{} of {} in epochs were spent in callbacks", time_text(all), time_text(patient.total)));
+  }
+  if (const auto seconds = patient.explained_by({Phase::callback});
+      !healthy && seconds && *seconds > 0.1 * patient.shape.extra_total) {
+    finding.seconds = *seconds;
+    finding.confidence = 0.92;
+    finding.evidence.push_back(
+        fmt::format("slow epochs spend {} more in callbacks or after their last step", time_text(*seconds)));
+    for (std::string& line : patient.spans_text({Phase::callback})) finding.evidence.push_back(std::move(line));
+  }
+  // New metrics in the very epochs that are slow: someone computes them.
+  if (!healthy && patient.shape.symptom != Symptom::slow_first) {
+    std::set<std::string> before, fresh;
+    std::set<int> with;
+    for (size_t i = 0; i < patient.epochs().size(); ++i)
+      if (!patient.shape.slow(i))
+        for (const auto& [name, value] : patient.epoch(i).metrics) before.insert(name);
+    for (const Epoch& epoch : patient.epochs())
+      for (const auto& [name, value] : epoch.metrics)
+        if (!before.contains(name) && !name.starts_with("val_")) {
+          fresh.insert(name);
+          with.insert(epoch.index);
+        }
+    if (!before.empty() && !fresh.empty() && patient.matches_slow({with.begin(), with.end()})) {
+      std::string names;
+      for (const std::string& name : fresh) names += (names.empty() ? "" : ", ") + name;
+      if (finding.seconds == 0) finding.seconds = 0.85 * patient.shape.extra_total;
+      finding.confidence = std::max(finding.confidence, 0.75);
+      finding.evidence.push_back(fmt::format("{} appear in the log with {}, where epochs become slow", names,
+                                             patient.epochs_text(patient.slow_epochs())));
+    }
+  }
+  for (const Fact* fact : patient.facts("callback.slow")) {
+    finding.evidence.push_back(fmt::format("\"{}\" ({})", fact->value, fact->source));
+    finding.confidence = std::max(finding.confidence, 0.7);
+    if (finding.seconds == 0) {
+      finding.overall = healthy;
+      finding.seconds = healthy ? 0.35 * patient.total : 0.4 * patient.shape.extra_total;
+    }
+    break;
+  }
+  if (finding.seconds <= 0 || finding.evidence.empty()) return;
+  finding.summary = "callbacks take the time, not the training steps";
+  findings.push_back(std::move(finding));
+}
+
+}  // namespace isochron::rules

@@ -1,0 +1,163 @@
+// Event files -> epochs and steps, alone or beside a log.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "isochron/readers/tfevents.h"
+
+namespace isochron {
+namespace {
+
+using Points = std::vector<ScalarPoint>;
+
+constexpr size_t kMostSteps = 4096;
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
+bool rises(const Points& points) {
+  for (size_t i = 1; i < points.size(); ++i)
+    if (points[i].step <= points[i - 1].step || points[i].wall < points[i - 1].wall) return false;
+  return true;
+}
+
+bool is_validation(const std::string& tag) {
+  return tag.find("val") != std::string::npos || tag.find("eval") != std::string::npos ||
+         tag.find("test") != std::string::npos;
+}
+
+// The scalar written most often while training: one point per step, or per so many.
+const Points* step_points(const EventSeries& series) {
+  const Points* best = nullptr;
+  for (const auto& [tag, points] : series.tags) {
+    if (points.size() < 8 || !rises(points) || is_validation(tag) || tag.find("epoch_") != std::string::npos) continue;
+    if (!best || points.size() > best->size()) best = &points;
+  }
+  return best;
+}
+
+// The scalar written once per epoch: steps that count by one, much rarer than the steps' own.
+const Points* epoch_points(const EventSeries& series, const Points* steps, size_t expected) {
+  const Points* best = nullptr;
+  for (const auto& [tag, points] : series.tags) {
+    if (points.size() < 2 || !rises(points) || &points == steps) continue;
+    if (points.back().step - points.front().step + 1 != static_cast<int64_t>(points.size())) continue;
+    if (expected > 0 ? points.size() != expected : steps && steps->size() < 4 * points.size()) continue;
+    if (!steps && expected == 0 &&
+        (points.back().wall - points.front().wall) / static_cast<double>(points.size()) < 0.5)
+      continue;
+    // The last one written in an epoch closes it.
+    if (!best || points.back().wall > best->back().wall) best = &points;
+  }
+  return best;
+}
+
+std::vector<Step> steps_of(const Points& points, double zero) {
+  std::vector<Step> steps;
+  const size_t stride = points.size() / kMostSteps + 1;
+  for (size_t i = stride; i < points.size(); i += stride) {
+    const ScalarPoint &before = points[i - stride], &now = points[i];
+    Step step;
+    step.index = now.step;
+    step.start = before.wall - zero;
+    step.seconds = (now.wall - before.wall) / static_cast<double>(std::max<int64_t>(now.step - before.step, 1));
+    steps.push_back(step);
+  }
+  return steps;
+}
+
+// Places the first and last step of each epoch. `per_epoch` steps each, the first of them numbered `first`.
+void place_steps(RunRecord& run, const Points& points, const std::vector<double>& ends, double per_epoch, int64_t first,
+                 double zero) {
+  for (size_t e = 0; e < run.epochs.size(); ++e) {
+    Epoch& epoch = run.epochs[e];
+    const double end = ends[e], begin = end - epoch.seconds;
+    const auto low = first + static_cast<int64_t>(std::llround(per_epoch * static_cast<double>(e)));
+    const auto high = first + static_cast<int64_t>(std::llround(per_epoch * static_cast<double>(e + 1)));
+    const ScalarPoint *head = nullptr, *last = nullptr;
+    std::vector<double> gaps;
+    for (size_t i = 0; i < points.size(); ++i) {
+      if (points[i].step < low || points[i].step >= high) continue;
+      if (!head) head = &points[i];
+      if (last) gaps.push_back((points[i].wall - last->wall) / static_cast<double>(points[i].step - last->step));
+      last = &points[i];
+    }
+    if (!head || gaps.size() < 2) continue;
+    const double usual = median(gaps);
+    const double done_steps = static_cast<double>(head->step - low + 1),
+                 left_steps = static_cast<double>(high - 1 - last->step);
+    // Steps before the first point and behind the last one took as long as the others.
+    const double first_step = head->wall - begin - usual * (done_steps - 1);
+    const double tail = end - last->wall - usual * left_steps;
+    if (first_step > 0 && !epoch.first_step_seconds) epoch.first_step_seconds = first_step;
+    if (tail > 0) epoch.tail_seconds = tail;
+    epoch.start = begin - zero;
+    if (!epoch.steps) epoch.steps = high - low;
+  }
+}
+
+}  // namespace
+
+RunRecord record_of(const EventSeries& series) {
+  RunRecord run;
+  run.source = "tfevents";
+  if (series.keras) run.framework = "keras";
+  const double zero = series.first_wall;
+  run.wall_start = zero;
+  const Points* steps = step_points(series);
+  if (steps) run.steps = steps_of(*steps, zero);
+  const Points* ends = epoch_points(series, steps, 0);
+  if (!ends) return run;
+  double before = zero;
+  for (const ScalarPoint& point : *ends) {
+    Epoch epoch;
+    epoch.index = static_cast<int>(point.step - ends->front().step + std::max<int64_t>(ends->front().step, 1));
+    epoch.start = before - zero;
+    epoch.seconds = point.wall - before;
+    before = point.wall;
+    run.epochs.push_back(epoch);
+  }
+  run.seconds = before - zero;
+  if (steps) refine(run, series);
+  return run;
+}
+
+void refine(RunRecord& run, const EventSeries& series) {
+  const Points* points = step_points(series);
+  if (!points || run.epochs.empty()) {
+    if (points && run.steps.empty()) run.steps = steps_of(*points, series.first_wall);
+    return;
+  }
+  const auto n = static_cast<double>(run.epochs.size());
+  // Steps are counted from 0 or from 1; a resumed run begins in the middle.
+  const int64_t stride = (*points)[1].step - (*points)[0].step;
+  const int64_t first = points->front().step == 0 ? 0 : stride == 1 ? points->front().step : 1;
+  double per_epoch = 0;
+  for (const Epoch& epoch : run.epochs) per_epoch += static_cast<double>(epoch.steps.value_or(0)) / n;
+  const double counted = static_cast<double>(points->back().step - first + stride) / n;
+  if (per_epoch == 0 || run.epochs.front().examples) per_epoch = std::round(counted);
+  if (std::abs(counted / per_epoch - 1) > 0.2 && !run.open_epoch) return;  // other steps than the epochs' own
+  // When epochs ended: by a scalar of theirs whose differences are their times.
+  std::vector<double> ends;
+  if (const Points* closing = epoch_points(series, points, run.epochs.size())) {
+    bool agree = true;
+    for (size_t i = 1; i < run.epochs.size(); ++i)
+      agree = agree && std::abs((*closing)[i].wall - (*closing)[i - 1].wall - run.epochs[i].seconds) <
+                           0.15 * run.epochs[i].seconds + 0.1;
+    if (agree)
+      for (const ScalarPoint& point : *closing) ends.push_back(point.wall);
+  }
+  if (first > 1) run.facts.push_back({"events.first-step", std::to_string(points->front().step), "event files"});
+  if (ends.empty()) {
+    if (run.steps.empty()) run.steps = steps_of(*points, series.first_wall);
+    return;
+  }
+  if (!run.wall_start) run.wall_start = ends.front() - run.epochs.front().seconds;
+  place_steps(run, *points, ends, per_epoch, first, *run.wall_start);
+  if (run.steps.empty()) run.steps = steps_of(*points, *run.wall_start);
+}
+
+}  // namespace isochron

@@ -1,0 +1,270 @@
+#include "isochron/readers/read_run.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "isochron/base/error.h"
+#include "isochron/readers/byte_source.h"
+#include "isochron/readers/console_reader.h"
+#include "isochron/readers/kineto.h"
+#include "isochron/readers/scan.h"
+#include "isochron/readers/table_log.h"
+#include "isochron/readers/tfevents.h"
+#include "isochron/readers/xplane.h"
+
+namespace isochron {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMostFiles = 10000;
+constexpr size_t kLargestWhole = size_t{256} << 20;  // of inputs that must be parsed whole
+
+enum class Kind { unknown, console, kineto, xplane, tfevents, csv, json_lines, notebook, trainer_state, record };
+
+bool is_text(std::string_view start) {
+  if (start.starts_with("\xFF\xFE") || start.starts_with("\xFE\xFF")) return true;
+  size_t odd = 0;
+  const std::string_view head = start.substr(0, 65536);
+  for (const char c : head)
+    if (static_cast<unsigned char>(c) < 9 && c != '\b') ++odd;
+  return odd * 50 <= head.size();
+}
+
+Kind recognise(std::string_view start) {
+  if (looks_like_tfevents(start)) return Kind::tfevents;
+  if (looks_like_xplane(start)) return Kind::xplane;
+  if (!is_text(start)) return Kind::unknown;
+  const std::string_view text = start.substr(0, 65536);
+  const size_t first = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  if (first != std::string_view::npos && (text[first] == '{' || text[first] == '[')) {
+    const auto has = [&](std::string_view key) { return start.find(key) != std::string_view::npos; };
+    if (has("\"traceEvents\"") || (text[first] == '[' && has("\"ph\":"))) return Kind::kineto;
+    if (has("\"schemaVersion\"") && has("\"deviceProperties\"")) return Kind::kineto;
+    if (has("\"nbformat\"") || (has("\"cells\"") && has("\"cell_type\""))) return Kind::notebook;
+    if (has("\"log_history\"")) return Kind::trainer_state;
+    if (looks_like_json_lines(text.substr(first))) return Kind::json_lines;
+    if (has("\"schema\"") && has("\"epochs\"")) return Kind::record;
+    if (text[first] == '{' && (text.substr(first).starts_with("{'")))
+      return Kind::console;  // a printed Python dictionary
+    // Other JSON begins with a bracket too, and so do many log lines.
+    if (text[first] == '{' || (text.substr(first, 2) == "[[") || (text.substr(first, 2) == "[{") ||
+        (text.substr(first, 2) == "[\n"))
+      return Kind::unknown;
+  }
+  if (looks_like_csv(text)) return Kind::csv;
+  return Kind::console;
+}
+
+// In folders, sources and documents are left alone: they quote logs.
+bool is_document(const fs::path& path) {
+  static const std::set<std::string> kEndings = {".py",   ".sh",  ".md",  ".rst",  ".c",   ".cc",   ".cpp", ".h",
+                                                 ".hpp",  ".js",  ".css", ".html", ".tex", ".toml", ".cfg", ".ini",
+                                                 ".yaml", ".yml", ".xml", ".svg",  ".ts",  ".cu"};
+  return kEndings.contains(path.extension().string());
+}
+
+// What the readers gathered, before it is merged.
+struct Gathered {
+  std::vector<RunRecord> logs;     // console
+  std::vector<RunRecord> tables;   // csv, JSON lines
+  std::vector<RunRecord> records;  // our own
+  std::vector<Profile> profiles;
+  std::string profile_framework;
+  EventSeries events;
+};
+
+std::string read_whole(ByteSource& source) {
+  std::string text;
+  for (std::string_view piece = source.next(); !piece.empty(); piece = source.next()) {
+    if (text.size() + piece.size() > kLargestWhole)
+      fail<FileError>("read", "{}: larger than {} MB", source.path(), kLargestWhole >> 20);
+    text += piece;
+  }
+  return text;
+}
+
+template <class Reader>
+void feed_all(Reader& reader, ByteSource& source) {
+  for (std::string_view piece = source.next(); !piece.empty(); piece = source.next()) reader.feed(piece);
+}
+
+bool tells_something(const RunRecord& run) {
+  return !run.epochs.empty() || !run.steps.empty() || run.open_epoch || !run.facts.empty();
+}
+
+void keep(std::vector<RunRecord>& to, std::vector<RunRecord> runs) {
+  for (RunRecord& run : runs)
+    if (tells_something(run)) to.push_back(std::move(run));
+}
+
+std::string read_as(Kind kind, ByteSource& source, const std::string& name, const fs::path& folder, Gathered& out) {
+  switch (kind) {
+    case Kind::console: {
+      ConsoleReader reader(name);
+      feed_all(reader, source);
+      keep(out.logs, reader.finish());
+      return "console";
+    }
+    case Kind::notebook: {
+      ConsoleReader reader(name);
+      reader.feed(notebook_output(read_whole(source)));
+      keep(out.logs, reader.finish());
+      return "notebook";
+    }
+    case Kind::csv:
+    case Kind::json_lines: {
+      TableLogReader reader(kind == Kind::csv ? TableLogReader::Form::csv : TableLogReader::Form::json_lines, name);
+      feed_all(reader, source);
+      keep(out.tables, reader.finish());
+      return kind == Kind::csv ? "csv" : "jsonl";
+    }
+    case Kind::trainer_state: {
+      TableLogReader reader(TableLogReader::Form::json_lines, name);
+      reader.feed(trainer_history(read_whole(source)));
+      keep(out.tables, reader.finish());
+      return "jsonl";
+    }
+    case Kind::tfevents: {
+      TfEventsReader reader(out.events, folder.filename().string());
+      feed_all(reader, source);
+      return "tfevents";
+    }
+    case Kind::kineto: {
+      KinetoReader reader(name);
+      feed_all(reader, source);
+      if (auto profile = reader.finish()) out.profiles.push_back(std::move(*profile));
+      if (reader.from_torch()) out.profile_framework = "torch";
+      return "kineto";
+    }
+    case Kind::xplane: {
+      XPlaneReader reader(name);
+      feed_all(reader, source);
+      if (auto profile = reader.finish()) out.profiles.push_back(std::move(*profile));
+      if (out.profile_framework.empty()) out.profile_framework = "tensorflow";
+      return "xplane";
+    }
+    case Kind::record: {
+      out.records.push_back(RunRecord::from_json(read_whole(source)));
+      return "record";
+    }
+    case Kind::unknown:
+      break;
+  }
+  return "";
+}
+
+void read_file_into(const std::string& path, bool named, Reading& reading, Gathered& out) {
+  ByteSource source(path);
+  const std::string_view start = source.peek();
+  const Kind kind = recognise(start);
+  if (start.empty() || kind == Kind::unknown) {
+    reading.skipped.push_back(path + (start.empty() ? ": empty" : ": not a log, trace or record known here"));
+    return;
+  }
+  if (!named && kind == Kind::console && is_document(path)) return;
+  const std::string name = fs::path(path).filename().string();
+  try {
+    const size_t before = out.logs.size();
+    const std::string told = read_as(kind, source, path == "-" ? "stdin" : name, fs::path(path).parent_path(), out);
+    if (kind == Kind::console && out.logs.size() == before && !named) return;
+    reading.files.push_back({path, told, source.problem()});
+  } catch (const FileError& e) {
+    reading.skipped.push_back(path + ": " + e.what());
+  }
+}
+
+void list_files(const std::string& path, std::vector<std::string>& files) {
+  std::error_code error;
+  fs::recursive_directory_iterator walk(path, fs::directory_options::skip_permission_denied, error);
+  for (; !error && walk != fs::recursive_directory_iterator() && files.size() < kMostFiles; walk.increment(error)) {
+    const std::string name = walk->path().filename().string();
+    if (walk->is_directory(error) && (name == "__pycache__" || name == ".git" || name == "node_modules"))
+      walk.disable_recursion_pending();
+    // Regular files only: a pipe or device would never end.
+    if (walk->is_regular_file(error)) files.push_back(walk->path().string());
+  }
+  std::sort(files.begin(), files.end());
+}
+
+// A table of the same epochs adds what the log lacks.
+void merge_table(RunRecord& run, const RunRecord& table) {
+  if (run.epochs.size() != table.epochs.size()) return;
+  for (size_t i = 0; i < run.epochs.size(); ++i)
+    for (const auto& [name, value] : table.epochs[i].metrics) run.epochs[i].metrics.emplace(name, value);
+}
+
+std::vector<RunRecord> merge(Gathered gathered) {
+  std::vector<RunRecord> runs = std::move(gathered.records);
+  std::vector<RunRecord> facts_only;
+  for (RunRecord& log : gathered.logs)
+    (log.epochs.empty() && !log.open_epoch && log.steps.empty() ? facts_only : runs).push_back(std::move(log));
+  for (RunRecord& table : gathered.tables) {
+    if (runs.empty())
+      runs.push_back(std::move(table));
+    else
+      merge_table(runs.back(), table);
+  }
+  if (runs.empty() && !gathered.events.tags.empty())
+    runs.push_back(record_of(gathered.events));
+  else if (!gathered.events.tags.empty() && runs.size() == 1) {
+    if (runs[0].epochs.empty()) {
+      RunRecord events = record_of(gathered.events);
+      runs[0].epochs = std::move(events.epochs);
+      if (runs[0].steps.empty()) runs[0].steps = std::move(events.steps);
+      runs[0].wall_start = events.wall_start;
+    } else {
+      refine(runs[0], gathered.events);
+    }
+    if (runs[0].framework.empty() && gathered.events.keras) runs[0].framework = "keras";
+  }
+  if (runs.empty()) runs.emplace_back();
+  // What another stream of the same run says (stderr beside stdout) belongs to it.
+  for (RunRecord& other : facts_only) {
+    RunRecord& run = runs.back();
+    for (Fact& fact : other.facts) run.facts.push_back(std::move(fact));
+    if (run.framework.empty()) run.framework = other.framework;
+  }
+  // Traces belong to the run that was longest: profiling a fit that is over in a moment is rare.
+  auto longest = std::max_element(runs.begin(), runs.end(),
+                                  [](const RunRecord& a, const RunRecord& b) { return a.seconds < b.seconds; });
+  for (Profile& profile : gathered.profiles) longest->profiles.push_back(std::move(profile));
+  std::sort(longest->profiles.begin(), longest->profiles.end(),
+            [](const Profile& a, const Profile& b) { return a.start < b.start; });
+  if (longest->framework.empty()) longest->framework = gathered.profile_framework;
+  if (longest->source.empty() && !longest->profiles.empty())
+    longest->source = gathered.profile_framework == "torch" ? "kineto" : "xplane";
+  return runs;
+}
+
+}  // namespace
+
+Reading read_run(const std::vector<std::string>& paths) {
+  Reading reading;
+  Gathered gathered;
+  std::set<std::string> seen;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (path != "-" && !fs::exists(path, error)) fail<FileError>("doctor", "{}: no such file or folder", path);
+    if (path == "-" || !fs::is_directory(path, error)) {
+      read_file_into(path, true, reading, gathered);
+      continue;
+    }
+    std::vector<std::string> files;
+    list_files(path, files);
+    for (const std::string& file : files) {
+      const std::string real = fs::weakly_canonical(file, error).string();
+      if (!seen.insert(real).second) continue;
+      try {
+        read_file_into(file, false, reading, gathered);
+      } catch (const FileError& e) {
+        reading.skipped.push_back(file + ": " + e.what());
+      }
+    }
+  }
+  reading.runs = merge(std::move(gathered));
+  return reading;
+}
+
+}  // namespace isochron

@@ -1,0 +1,207 @@
+#include "isochron/readers/trace_collector.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace isochron {
+namespace {
+
+constexpr size_t kMostEvents = size_t{14} << 20;  // 450 MB
+constexpr size_t kMostNames = 200000;
+constexpr size_t kMostSteps = 512;
+constexpr size_t kMostOps = 400;  // kept of a finished profile
+
+}  // namespace
+
+bool TraceCollector::full() const { return events_.size() >= kMostEvents; }
+
+uint32_t TraceCollector::name_id(std::string_view name) {
+  if (name.size() > 300) name = name.substr(0, 300);
+  std::string key(name);
+  if (const auto found = name_ids_.find(key); found != name_ids_.end()) return found->second;
+  if (names_.size() >= kMostNames) return name_id("(others)");
+  const auto id = static_cast<uint32_t>(names_.size());
+  names_.push_back(key);
+  name_ids_.emplace(std::move(key), id);
+  return id;
+}
+
+uint32_t TraceCollector::thread_id(std::string_view name) {
+  return thread_ids_.try_emplace(std::string(name), static_cast<uint32_t>(thread_ids_.size())).first->second;
+}
+
+void TraceCollector::add(uint32_t thread, uint32_t name, double start, double duration, float elements) {
+  if (full() || !(duration >= 0) || !(start == start)) return;
+  events_.push_back({start, static_cast<float>(duration), elements, name, thread});
+}
+
+void TraceCollector::add_step(uint32_t thread, int64_t index, double start, double duration) {
+  if (steps_.size() < 1000000 && duration >= 0 && start == start) steps_.push_back({start, duration, index, thread});
+}
+
+uint32_t TraceCollector::main_thread() const {
+  std::map<uint32_t, size_t> votes;
+  if (!steps_.empty())
+    for (const StepMark& step : steps_) ++votes[step.thread];
+  else
+    for (const Event& event : events_) ++votes[event.thread];
+  return std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
+}
+
+void TraceCollector::find_steps(uint32_t thread) {
+  std::erase_if(steps_, [&](const StepMark& step) { return step.thread != thread; });
+  std::sort(steps_.begin(), steps_.end(), [](const StepMark& a, const StepMark& b) { return a.start < b.start; });
+  if (steps_.empty()) {
+    // Updates end steps where nobody marked them.
+    std::vector<double> ends;
+    for (const Event& event : events_)
+      if (event.thread == thread && classify_(names_[event.name]).ends_step)
+        ends.push_back(event.start + event.duration);
+    std::sort(ends.begin(), ends.end());
+    double begin = 1e300, end = -1e300;
+    for (const Event& event : events_)
+      if (event.thread == thread) {
+        begin = std::min(begin, event.start);
+        end = std::max(end, event.start + event.duration);
+      }
+    for (size_t i = 0; i < ends.size(); ++i) {
+      steps_.push_back({begin, ends[i] - begin, static_cast<int64_t>(i), thread});
+      begin = ends[i];
+    }
+    if (steps_.empty()) steps_.push_back({begin, std::max(0.0, end - begin), 0, thread});
+  }
+  // The last mark is often cut off by the end of the recording.
+  if (steps_.size() > 1) {
+    std::vector<double> durations;
+    for (const StepMark& step : steps_) durations.push_back(step.duration);
+    std::nth_element(durations.begin(), durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 2),
+                     durations.end());
+    if (steps_.back().duration < 0.2 * durations[durations.size() / 2]) steps_.pop_back();
+  }
+  if (steps_.size() > kMostSteps) {  // several become one
+    const size_t group = (steps_.size() + kMostSteps - 1) / kMostSteps;
+    std::vector<StepMark> grouped;
+    for (size_t i = 0; i < steps_.size(); i += group) {
+      const StepMark& last = steps_[std::min(i + group, steps_.size()) - 1];
+      grouped.push_back({steps_[i].start, last.start + last.duration - steps_[i].start, steps_[i].index, thread});
+    }
+    steps_ = std::move(grouped);
+  }
+}
+
+std::optional<size_t> TraceCollector::step_at(double time) const {
+  auto after = std::upper_bound(steps_.begin(), steps_.end(), time,
+                                [](double t, const StepMark& step) { return t < step.start; });
+  if (after == steps_.begin()) return std::nullopt;
+  --after;
+  if (time > after->start + after->duration) return std::nullopt;
+  return static_cast<size_t>(after - steps_.begin());
+}
+
+void TraceCollector::attribute(Profile& profile, uint32_t main) {
+  std::vector<OpClass> classes;
+  for (const std::string& name : names_) classes.push_back(classify_(name));
+  std::vector<int32_t> rows(names_.size(), -1);
+  const size_t steps = profile.steps.size();
+  const auto row_of = [&](uint32_t name) -> ProfileOp& {
+    if (rows[name] < 0) {
+      rows[name] = static_cast<int32_t>(profile.ops.size());
+      ProfileOp op{names_[name],
+                   classes[name].phase.value_or(Phase::other),
+                   std::vector<int64_t>(steps),
+                   std::vector<double>(steps),
+                   {}};
+      profile.ops.push_back(std::move(op));
+    }
+    return profile.ops[static_cast<size_t>(rows[name])];
+  };
+  std::sort(events_.begin(), events_.end(), [](const Event& a, const Event& b) {
+    if (a.thread != b.thread) return a.thread < b.thread;
+    if (a.start != b.start) return a.start < b.start;
+    return a.duration > b.duration;
+  });
+  struct Open {
+    double end;
+    double self;
+    Phase phase;
+    const Event* event;
+    bool waiting;
+  };
+  std::vector<Open> stack;
+  const auto close = [&] {
+    const Open top = stack.back();
+    stack.pop_back();
+    const auto step = step_at(top.event->start);
+    if (!step) return;
+    const double self = std::max(0.0, top.self);
+    ProfileOp& op = row_of(top.event->name);
+    ++op.counts[*step];
+    op.seconds[*step] += self;
+    if (top.event->elements >= 0) {
+      if (op.elements.empty()) op.elements.assign(steps, 0);
+      op.elements[*step] += top.event->elements;
+    }
+    if (op.phase == Phase::other) op.phase = top.phase;
+    const auto phase = static_cast<size_t>(top.phase);
+    if (top.event->thread == main) {
+      profile.step_phases[*step][phase] += self;
+    } else if (classes[top.event->name].waits && !top.waiting) {
+      // Another thread's wait holds the step up: it counts, at the expense of what the main thread seemed to do.
+      profile.step_phases[*step][phase] += top.event->duration;
+    }
+  };
+  uint32_t thread = ~0u;
+  for (const Event& event : events_) {
+    while (!stack.empty() && (event.thread != thread || event.start >= stack.back().end - 1e-9)) close();
+    thread = event.thread;
+    const bool waiting = !stack.empty() && (stack.back().waiting || classes[stack.back().event->name].waits);
+    const Phase inherited = stack.empty() ? Phase::other : stack.back().phase;
+    if (!stack.empty()) stack.back().self -= event.duration;
+    stack.push_back(
+        {event.start + event.duration, event.duration, classes[event.name].phase.value_or(inherited), &event, waiting});
+  }
+  while (!stack.empty()) close();
+  for (size_t i = 0; i < steps; ++i) {
+    PhaseSeconds& phases = profile.step_phases[i];
+    double sum = std::accumulate(phases.begin(), phases.end(), 0.0) - phases[static_cast<size_t>(Phase::other)];
+    const double duration = profile.steps[i].seconds;
+    if (sum > duration && sum > 0)  // waits of other threads overlap with what the main thread did
+      for (double& seconds : phases) seconds *= duration / sum;
+    sum = std::min(sum, duration);
+    phases[static_cast<size_t>(Phase::other)] = duration - sum;
+    profile.steps[i].input_seconds = phases[static_cast<size_t>(Phase::input)];
+  }
+}
+
+void TraceCollector::keep_largest(Profile& profile) const {
+  if (profile.ops.size() <= kMostOps) return;
+  const auto total = [](const ProfileOp& op) { return std::accumulate(op.seconds.begin(), op.seconds.end(), 0.0); };
+  std::sort(profile.ops.begin(), profile.ops.end(),
+            [&](const ProfileOp& a, const ProfileOp& b) { return total(a) > total(b); });
+  profile.ops.resize(kMostOps);
+}
+
+std::optional<Profile> TraceCollector::finish(std::string source, double origin) {
+  if (empty()) return std::nullopt;
+  const uint32_t main = main_thread();
+  find_steps(main);
+  Profile profile;
+  profile.source = std::move(source);
+  profile.start = origin + steps_.front().start;
+  profile.seconds = steps_.back().start + steps_.back().duration - steps_.front().start;
+  for (const StepMark& mark : steps_) {
+    Step step;
+    step.index = mark.index;
+    step.start = mark.start - steps_.front().start;
+    step.seconds = mark.duration;
+    profile.steps.push_back(step);
+  }
+  profile.step_phases.assign(profile.steps.size(), PhaseSeconds{});
+  attribute(profile, main);
+  keep_largest(profile);
+  return profile;
+}
+
+}  // namespace isochron
