@@ -68,6 +68,21 @@ Verdict unknown_rest(const Case& patient, Symptom symptom, double share) {
                         : fmt::format("{} of the extra time is not explained by this record", percent_text(share));
   verdict.evidence = epoch_lines(patient);
   verdict.fix = how_to_find_out(symptom, patient.run.framework);
+  // Where in the epoch the time lies narrows it down.
+  const double tail = patient.explained([&](size_t i) { return patient.epoch(i).tail_seconds; });
+  const double head = patient.explained([&](size_t i) { return patient.epoch(i).first_step_seconds; });
+  if (tail > 0.5 * patient.shape.extra_total)
+    verdict.evidence.push_back(
+        fmt::format("{} of the extra time pass after the last step: saving, logging, validation or callbacks",
+                    percent_text(tail / patient.shape.extra_total)));
+  else if (head > 0.5 * patient.shape.extra_total)
+    verdict.evidence.push_back(fmt::format("{} of the extra time pass before the first step is done",
+                                           percent_text(head / patient.shape.extra_total)));
+  size_t spots = 0;
+  for (const Fact* spot : patient.facts("hotspot"))
+    for (const size_t i : patient.slow_epochs())
+      if (patient.epoch(i).index == spot->epoch && spots++ < 3)
+        verdict.evidence.push_back(fmt::format("epoch {}: {}", spot->epoch, spot->value));
   if (symptom == Symptom::slower_later || symptom == Symptom::slowing)
     verdict.evidence.push_back(
         "the first epoch is not slower than the later ones, so no start-up cost explains this: it is the amount of "

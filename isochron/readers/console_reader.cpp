@@ -62,10 +62,7 @@ struct ConsoleReader::State {
   explicit State(std::string name)
       : source(std::move(name)), terminal([this](const Terminal::Line& line) { read(line); }) {}
 
-  void read(const Terminal::Line& line) {
-    read_into(builder, line);
-    last_line = line.number;
-  }
+  void read(const Terminal::Line& line) { read_into(builder, line); }
 
   // On the clock of the process where it is known, else on the clock of the stamps that mark progress: the first
   // line that does chooses it, as other loggers may stamp their lines in other ways.
@@ -124,6 +121,7 @@ struct ConsoleReader::State {
     const auto notice = match_notice(lower_text);
     const auto exception = traceback.feed(line.text);
     if (!notice && !exception) return;
+    if (notice) note_shuffle(into, *notice, line, where);
     const std::string value(trimmed(line.text).substr(0, 300));
     if (notice && counts[notice->key]++ < kMostOfOneNotice) {
       Fact fact{std::string(notice->key), value, where, time};
@@ -133,6 +131,16 @@ struct ConsoleReader::State {
         into.fact(std::move(fact));
     }
     if (exception && fatal.size() < 100) fatal.push_back({"exception", *exception, where, time});
+  }
+
+  // TensorFlow speaks up after ten seconds of filling and when it is done; the stamps of the two lines give the time.
+  void note_shuffle(FitBuilder& into, const Notice& notice, const Terminal::Line& line, const std::string& where) {
+    const auto stamp = find_timestamp(line.text);
+    if (notice.key == "shuffle.fill" && stamp && !shuffle_began) shuffle_began = stamp->seconds;
+    if (notice.key != "shuffle.filled" || !stamp || !shuffle_began) return;
+    const double seconds = stamp->seconds - *shuffle_began + 10;
+    shuffle_began.reset();
+    if (seconds >= 10 && seconds < 1e6) into.fact({"shuffle.seconds", std::to_string(seconds), where});
   }
 
   std::vector<RunRecord> records(FitBuilder finished) const {
@@ -165,7 +173,7 @@ struct ConsoleReader::State {
   std::array<std::optional<double>, 3> last_stamp;
   std::map<std::string_view, int> counts;
   std::vector<Fact> fatal;  // seen since the last sign of progress
-  int64_t last_line = 0;
+  std::optional<double> shuffle_began;
 };
 
 ConsoleReader::ConsoleReader(std::string source) : state_(std::make_unique<State>(std::move(source))) {}

@@ -44,10 +44,9 @@ Kind recognise(std::string_view start) {
     if (has("\"schemaVersion\"") && has("\"deviceProperties\"")) return Kind::kineto;
     if (has("\"nbformat\"") || (has("\"cells\"") && has("\"cell_type\""))) return Kind::notebook;
     if (has("\"log_history\"")) return Kind::trainer_state;
+    if (text.substr(first).starts_with("{'")) return Kind::console;  // a printed Python dictionary
+    if (text.substr(first, 200).find("\"schema\"") != std::string_view::npos && has("\"epochs\"")) return Kind::record;
     if (looks_like_json_lines(text.substr(first))) return Kind::json_lines;
-    if (has("\"schema\"") && has("\"epochs\"")) return Kind::record;
-    if (text[first] == '{' && (text.substr(first).starts_with("{'")))
-      return Kind::console;  // a printed Python dictionary
     // Other JSON begins with a bracket too, and so do many log lines.
     if (text[first] == '{' || (text.substr(first, 2) == "[[") || (text.substr(first, 2) == "[{") ||
         (text.substr(first, 2) == "[\n"))

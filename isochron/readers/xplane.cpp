@@ -77,7 +77,7 @@ struct XPlaneReader::State {
       const size_t now = std::min<uint64_t>(skip, buffer.size() - at);
       at += now;
       skip -= now;
-      consume(now);
+      take(now);
       return skip == 0 && now > 0;
     }
     size_t next = at;
@@ -103,7 +103,7 @@ struct XPlaneReader::State {
         const bool enters = (level == Level::space && field == 1) || (level == Level::plane && field == 3);
         if (value > open.back().left) return fail();
         if (enters) {
-          if (!take(next - at + 0) || !account(value)) return fail();
+          if (!take(next - at) || !take(value)) return fail();
           at = next;
           enter(level == Level::space ? Level::plane : Level::line, value);
           return true;
@@ -147,8 +147,6 @@ struct XPlaneReader::State {
     if (open.size() > 1) open.back().left -= bytes;
     return true;
   }
-  bool account(uint64_t bytes) { return take(bytes); }
-  void consume(uint64_t bytes) { take(bytes); }
 
   void enter(Level level, uint64_t length) {
     open.push_back({level, length});

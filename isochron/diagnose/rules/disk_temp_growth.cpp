@@ -23,7 +23,10 @@ void disk_temp_growth(const Case& patient, std::vector<Finding>& findings) {
   }
   finding.evidence.push_back(fmt::format("each epoch writes more than the one before: {} at first, {} at last",
                                          bytes_text(growth.first), bytes_text(growth.last)));
-  for (const Fact* fact : patient.facts("written.file")) finding.evidence.push_back(fact->value);
+  for (const Fact* fact : patient.facts("written_file")) {
+    finding.evidence.push_back(fact->value);
+    break;  // the largest stands first
+  }
   for (std::string& line : patient.spans_text({Phase::log, Phase::checkpoint}))
     finding.evidence.push_back(std::move(line));
   finding.summary = fmt::format("what is written per epoch grows, to {}", bytes_text(growth.last));

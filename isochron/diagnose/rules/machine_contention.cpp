@@ -41,7 +41,7 @@ void machine_contention(const Case& patient, std::vector<Finding>& findings) {
   if (slow_delay > 0)
     finding.evidence.push_back(
         fmt::format("its threads waited for a core {:.1f} s per second, usually {:.1f}", slow_delay, usual_delay));
-  for (const Fact* fact : patient.facts("neighbour")) finding.evidence.push_back(fact->value);
+  for (const Fact* fact : patient.facts("other_process")) finding.evidence.push_back(fact->value);
   findings.push_back(std::move(finding));
 }
 

@@ -22,6 +22,8 @@ void resume_skip(const Case& patient, std::vector<Finding>& findings) {
     finding.evidence.push_back(
         fmt::format("the run was resumed: \"{}\" ({})", resumed.front()->value, resumed.front()->source));
   if (first > 1) finding.evidence.push_back(fmt::format("the first epoch shown is number {}", first));
+  if (const auto step = patient.number("events.first-step"))
+    finding.evidence.push_back(fmt::format("the first step in the event files is number {:.0f}", *step));
   const auto waited = patient.explained_by({Phase::input});
   if (waited && *waited > 0.3 * patient.shape.extra_total) {
     finding.seconds = *waited;

@@ -3,55 +3,66 @@
 
 #include <algorithm>
 
-#include "isochron/diagnose/fixes.h"
 #include "isochron/diagnose/rules.h"
 
 namespace isochron::rules {
 namespace {
 
-struct Observed {
+struct Told {
   const char* key;
   Cause cause;
   const char* summary;
 };
-// Facts an observer writes while a process hangs, and what a log may say by itself.
-constexpr Observed kObserved[] = {
-    {"stall.worker", Cause::wait_worker, "training waits for a data-loading worker that does not deliver"},
-    {"stall.lock", Cause::wait_lock, "threads wait for a lock nobody releases"},
-    {"stall.io", Cause::wait_io, "training waits for data from a file, pipe or socket"},
-    {"stall.peer", Cause::wait_peer, "training waits for another rank"},
-    {"stall.swap", Cause::memory_swap, "the process waits for memory to come back from swap"},
+// What a log says by itself.
+constexpr Told kTold[] = {
     {"peer.lost", Cause::wait_peer, "a collective operation waited for a rank that did not come"},
     {"worker.timeout", Cause::wait_worker, "the data loader waited for a worker that did not deliver"},
 };
+
+constexpr size_t kMostStackLines = 6;
+
+// What an observer wrote down while the process hung.
+bool by_observation(const Case& patient, std::vector<Finding>& findings) {
+  const auto state = patient.facts("stall.state"), cause = patient.facts("stall.cause"),
+             summary = patient.facts("stall.summary");
+  if (state.empty() || state.back()->value != "stuck") return false;
+  Finding finding;
+  finding.symptom = Symptom::stuck;
+  finding.cause = cause.empty() ? Cause::unknown : cause_from_name(cause.back()->value).value_or(Cause::unknown);
+  finding.confidence = finding.cause == Cause::unknown ? 0.8 : 0.92;
+  finding.summary = summary.empty() ? "the run hangs" : summary.back()->value;
+  if (const auto silent = patient.number("stall.seconds"))
+    finding.evidence.push_back(fmt::format("no output and no progress for {}", time_text(*silent)));
+  for (const Fact* fact : patient.facts("stall.evidence")) finding.evidence.push_back(fact->value);
+  const auto stack = patient.facts("stall.stack");
+  for (size_t i = 0; i < std::min(stack.size(), kMostStackLines); ++i)
+    finding.evidence.push_back("stack: " + stack[i]->value);
+  findings.push_back(std::move(finding));
+  return true;
+}
 
 }  // namespace
 
 void stuck(const Case& patient, std::vector<Finding>& findings) {
   const RunRecord& run = patient.run;
-  bool observed = false;
-  for (const Observed& row : kObserved) {
-    for (const Fact* fact : patient.facts(row.key)) {
-      Finding finding{row.cause, 0, 0.9, row.summary};
-      finding.symptom = Symptom::stuck;
-      finding.evidence.push_back(fact->source.empty() ? fact->value
-                                                      : fmt::format("{} ({})", fact->value, fact->source));
-      for (const Fact* stack : patient.facts("stall.stack")) finding.evidence.push_back(stack->value);
-      findings.push_back(std::move(finding));
-      observed = true;
-      break;
-    }
+  if (by_observation(patient, findings)) return;
+  for (const Told& row : kTold) {
+    const auto facts = patient.facts(row.key);
+    if (facts.empty()) continue;
+    Finding finding{row.cause, 0, 0.85, row.summary};
+    finding.symptom = Symptom::stuck;
+    finding.evidence.push_back(fmt::format("\"{}\" ({})", facts.front()->value, facts.front()->source));
+    findings.push_back(std::move(finding));
+    return;
   }
-  if (observed) return;
   // By the log alone: it simply stops.
   const auto last = patient.empty() ? 0 : patient.epochs().back().index;
   const bool finished = !patient.facts("finished").empty() || !patient.facts("log.evaluated").empty() ||
-                        (run.planned_epochs && last >= *run.planned_epochs) || patient.number("exit").value_or(1) == 0;
+                        (run.planned_epochs && last >= *run.planned_epochs) || !patient.facts("exit").empty();
   if (finished || run.source == "isochron") return;
-  const auto silent = patient.number("stall.seconds");
   Finding finding{Cause::unknown};
   finding.symptom = Symptom::stuck;
-  finding.confidence = silent ? 0.8 : 0.5;
+  finding.confidence = 0.5;
   if (run.open_epoch) {
     const OpenEpoch& open = *run.open_epoch;
     std::string where = fmt::format("epoch {}", open.index);
@@ -70,13 +81,10 @@ void stuck(const Case& patient, std::vector<Finding>& findings) {
     finding.evidence.push_back(
         fmt::format("{} epochs were planned, the last one seen is {}, and nothing says that training stopped",
                     *run.planned_epochs, last));
-    finding.confidence = silent ? 0.7 : 0.4;
-  } else if (!silent) {
-    return;
+    finding.confidence = 0.4;
   } else {
-    finding.summary = fmt::format("no sign of progress for {}", time_text(*silent));
+    return;
   }
-  if (silent) finding.evidence.push_back(fmt::format("no output and no progress for {}", time_text(*silent)));
   findings.push_back(std::move(finding));
 }
 

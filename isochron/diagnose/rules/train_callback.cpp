@@ -29,6 +29,15 @@ void train_callback(const Case& patient, std::vector<Finding>& findings) {
         fmt::format("slow epochs spend {} more in callbacks or after their last step", time_text(*seconds)));
     for (std::string& line : patient.spans_text({Phase::callback})) finding.evidence.push_back(std::move(line));
   }
+  // Event files show how long an epoch goes on after its last step. In Keras only validation and callbacks run there.
+  const auto tail = [&](size_t i) { return patient.epoch(i).tail_seconds; };
+  if (const double seconds = patient.explained(tail);
+      !healthy && patient.tensorflow() && seconds > 0.3 * patient.shape.extra_total) {
+    finding.seconds = std::max(finding.seconds, seconds);
+    finding.confidence = std::max(finding.confidence, 0.7);
+    finding.evidence.push_back(fmt::format("{} of the extra time pass after the last step of the slow epochs",
+                                           percent_text(seconds / patient.shape.extra_total)));
+  }
   // New metrics in the very epochs that are slow: someone computes them.
   if (!healthy && patient.shape.symptom != Symptom::slow_first) {
     std::set<std::string> before, fresh;
@@ -46,7 +55,7 @@ void train_callback(const Case& patient, std::vector<Finding>& findings) {
       std::string names;
       for (const std::string& name : fresh) names += (names.empty() ? "" : ", ") + name;
       if (finding.seconds == 0) finding.seconds = 0.85 * patient.shape.extra_total;
-      finding.confidence = std::max(finding.confidence, 0.75);
+      finding.confidence = finding.evidence.empty() ? 0.75 : 0.9;
       finding.evidence.push_back(fmt::format("{} appear in the log with {}, where epochs become slow", names,
                                              patient.epochs_text(patient.slow_epochs())));
     }

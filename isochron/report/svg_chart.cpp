@@ -1,0 +1,77 @@
+#include "isochron/report/svg_chart.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace isochron {
+
+std::string html_escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else if (static_cast<unsigned char>(c) < 0x20 && c != '\n')
+      out += ' ';
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string bar_chart_svg(const std::vector<BarRow>& rows) {
+  constexpr int kRow = 22, kLeft = 90, kWidth = 560, kRight = 110;
+  double longest = 0;
+  for (const BarRow& row : rows) longest = std::max(longest, std::accumulate(row.parts.begin(), row.parts.end(), 0.0));
+  std::string out = fmt::format("<svg class=\"bars\" viewBox=\"0 0 {} {}\" role=\"img\">", kLeft + kWidth + kRight,
+                                kRow * static_cast<int>(rows.size()) + 4);
+  int y = 2;
+  for (const BarRow& row : rows) {
+    out += fmt::format("<text class=\"label\" x=\"{}\" y=\"{}\">{}</text>", kLeft - 8, y + 15, html_escaped(row.label));
+    double x = kLeft;
+    for (size_t k = 0; k < row.parts.size(); ++k) {
+      const double width = longest > 0 ? row.parts[k] / longest * kWidth : 0;
+      if (width > 0)
+        out += fmt::format("<rect class=\"part-{}\" x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"16\"/>", k, x,
+                           y + 2, std::max(width, 0.8));
+      x += width;
+    }
+    if (row.open)
+      out += fmt::format("<rect class=\"open\" x=\"{:.1f}\" y=\"{}\" width=\"60\" height=\"16\"/>", x, y + 2);
+    out +=
+        fmt::format("<text x=\"{:.1f}\" y=\"{}\">{}</text>", x + (row.open ? 68 : 8), y + 15, html_escaped(row.value));
+    y += kRow;
+  }
+  return out + "</svg>";
+}
+
+std::string curve_svg(const std::vector<std::pair<double, double>>& points, const std::vector<double>& marks,
+                      double end) {
+  constexpr double kWidth = 760, kHeight = 70;
+  if (points.empty() || end <= 0) return "";
+  double highest = 0;
+  for (const auto& [time, value] : points) highest = std::max(highest, value);
+  std::string out = fmt::format("<svg class=\"curve\" viewBox=\"0 0 {} {}\" role=\"img\">", kWidth, kHeight);
+  for (const double mark : marks)
+    out += fmt::format("<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"0\" y2=\"{1}\"/>", mark / end * kWidth, kHeight);
+  // Of many points the highest of each pixel: peaks are what one looks for.
+  std::vector<double> columns(static_cast<size_t>(kWidth), -1);
+  for (const auto& [time, value] : points) {
+    const auto column = static_cast<size_t>(std::clamp(time / end, 0.0, 1.0) * (kWidth - 1));
+    columns[column] = std::max(columns[column], value);
+  }
+  out += "<polyline points=\"";
+  for (size_t x = 0; x < columns.size(); ++x)
+    if (columns[x] >= 0)
+      out += fmt::format("{},{:.1f} ", x, kHeight - 2 - (highest > 0 ? columns[x] / highest : 0) * (kHeight - 6));
+  return out + "\"/></svg>";
+}
+
+}  // namespace isochron

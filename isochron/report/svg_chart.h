@@ -1,0 +1,26 @@
+// Small charts as inline SVG, for pages that must stand alone.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace isochron {
+
+std::string html_escaped(std::string_view text);
+
+// One bar per row, made of parts; `parts[k]` takes the colour class `part-k`.
+struct BarRow {
+  std::string label;
+  std::string value;
+  std::vector<double> parts;
+  bool open = false;  // began and did not end: drawn as an outline
+};
+std::string bar_chart_svg(const std::vector<BarRow>& rows);
+
+// A curve over time with marks (epochs' beginnings) behind it.
+std::string curve_svg(const std::vector<std::pair<double, double>>& points, const std::vector<double>& marks,
+                      double end);
+
+}  // namespace isochron

@@ -1,0 +1,325 @@
+// Each cause from made-up records that hold just its evidence.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "isochron/diagnose/diagnose.h"
+#include "isochron/timeline/sample_keys.h"
+
+namespace isochron {
+namespace {
+
+RunRecord run_of(const std::vector<double>& seconds, const std::string& framework = "torch") {
+  RunRecord run;
+  run.source = "watch";
+  run.framework = framework;
+  double start = 0;
+  for (size_t i = 0; i < seconds.size(); ++i) {
+    Epoch epoch;
+    epoch.index = static_cast<int>(i) + 1;
+    epoch.start = start;
+    epoch.seconds = seconds[i];
+    start += seconds[i];
+    run.epochs.push_back(epoch);
+  }
+  run.seconds = start;
+  return run;
+}
+
+// Ten samples a second; `values` gets the time and the position of the epoch.
+void sample(RunRecord& run, const std::function<void(Sample&, size_t)>& values) {
+  for (double t = 0; t <= run.seconds + 0.05; t += 0.1) {
+    size_t position = 0;
+    while (position + 1 < run.epochs.size() && t >= run.epochs[position + 1].start) ++position;
+    Sample now{t, {}};
+    values(now, position);
+    run.samples.push_back(now);
+  }
+}
+
+// A counter that grows by `rate(position)` per second.
+void count(RunRecord& run, const char* key, const std::function<double(size_t)>& rate) {
+  double value = 0, last = 0;
+  if (run.samples.empty()) sample(run, [](Sample&, size_t) {});
+  for (Sample& now : run.samples) {
+    size_t position = 0;
+    while (position + 1 < run.epochs.size() && now.time > run.epochs[position + 1].start + 1e-9) ++position;
+    value += (now.time - last) * rate(position);
+    last = now.time;
+    now.values[key] = value;
+  }
+}
+
+void expect(const RunRecord& run, Symptom symptom, Cause cause) {
+  const auto verdicts = diagnose(run);
+  ASSERT_FALSE(verdicts.empty());
+  EXPECT_EQ(name_of(verdicts[0].symptom), name_of(symptom));
+  EXPECT_EQ(name_of(verdicts[0].cause), name_of(cause)) << verdicts[0].summary;
+  double shares = 0;
+  for (const Verdict& verdict : verdicts) {
+    EXPECT_GE(verdict.share, 0);
+    shares += verdict.share;
+    EXPECT_TRUE(verdict.cause == Cause::none || verdict.cause == Cause::unknown || !verdict.evidence.empty());
+    EXPECT_TRUE(verdict.symptom == Symptom::healthy || !verdict.fix.empty());
+  }
+  EXPECT_LE(shares, 1 + 1e-9);
+}
+
+void phase(RunRecord& run, size_t position, Phase which, double seconds) {
+  auto& phases = run.epochs[position].phases;
+  phases[static_cast<size_t>(which)] += seconds;
+  phases[static_cast<size_t>(Phase::forward)] += 1e-6;
+}
+
+TEST(Rules, HealthyRunsGetNoAlarm) {
+  expect(run_of({8.0, 7.7, 8.1, 8.5, 8.2}), Symptom::healthy, Cause::none);
+  RunRecord many = run_of(std::vector<double>(500, 2.0));
+  expect(many, Symptom::healthy, Cause::none);
+  RunRecord stopped = run_of({3.35, 3.02, 2.96, 3.2});
+  stopped.planned_epochs = 20;
+  stopped.facts.push_back({"finished", "stopping early at epoch 4", "log:5"});
+  expect(stopped, Symptom::healthy, Cause::none);
+}
+
+TEST(Rules, NoEvidenceNoCause) {
+  for (const auto& seconds : {std::vector<double>{9, 1, 1, 1}, {1, 1, 3, 3, 3}, {1, 2, 3, 4, 5}, {1, 3, 1, 3, 1, 3}}) {
+    const auto verdicts = diagnose(run_of(seconds));
+    ASSERT_EQ(verdicts.size(), 1u);
+    EXPECT_EQ(verdicts[0].cause, Cause::unknown);
+    EXPECT_NE(verdicts[0].fix.find("isochron watch"), std::string::npos);
+  }
+}
+
+TEST(Rules, StartUpIsNeverTheCauseWhereTheFirstEpochIsShorter) {
+  RunRecord run = run_of({90, 200, 210, 205}, "keras");
+  for (size_t i = 0; i < run.epochs.size(); ++i) {
+    run.epochs[i].first_step_seconds = i == 0 ? 20 : 1;
+    phase(run, i, Phase::trace, i == 0 ? 15 : 0);
+  }
+  for (const Verdict& verdict : diagnose(run)) {
+    EXPECT_EQ(verdict.symptom, Symptom::slower_later);
+    EXPECT_FALSE(name_of(verdict.cause).starts_with("startup."));
+  }
+}
+
+TEST(Rules, StartUp) {
+  for (const auto& [which, cause] : {std::pair{Phase::start, Cause::startup_import},
+                                     {Phase::trace, Cause::startup_graph},
+                                     {Phase::compile, Cause::startup_graph},
+                                     {Phase::init, Cause::startup_init}}) {
+    RunRecord run = run_of({6, 1, 1, 1});
+    for (size_t i = 0; i < 4; ++i) phase(run, i, which, i == 0 ? 4.5 : 0);
+    expect(run, Symptom::slow_first, cause);
+  }
+  RunRecord keras = run_of({16.6, 0.32, 0.33, 0.35}, "keras");
+  for (size_t i = 0; i < 4; ++i) keras.epochs[i].first_step_seconds = i == 0 ? 13.7 : 0.01;
+  expect(keras, Symptom::slow_first, Cause::startup_graph);
+}
+
+TEST(Rules, ColdRead) {
+  RunRecord run = run_of({3, 0.6, 0.6, 0.6});
+  count(run, sample_key::read_bytes, [](size_t i) { return i == 0 ? 100e6 : 0; });
+  count(run, sample_key::io_wait_seconds, [](size_t i) { return i == 0 ? 0.75 : 0; });
+  expect(run, Symptom::slow_first, Cause::input_cold_read);
+}
+
+TEST(Rules, ShuffleFillByTensorFlowsNotice) {
+  RunRecord run = run_of({27, 2.7, 2.5, 2.2}, "keras");
+  run.facts.push_back({"shuffle.fill",
+                       "shuffle_dataset_op.cc:453] ShuffleDatasetV3:3: Filling up shuffle buffer (this may take a "
+                       "while): 18500 of 42000",
+                       "log:6",
+                       {},
+                       1});
+  run.facts.push_back({"shuffle.seconds", "22.7", "log:7", {}, 1});
+  expect(run, Symptom::slow_first, Cause::input_shuffle_fill);
+}
+
+TEST(Rules, WorkerStartInEveryEpoch) {
+  RunRecord run = run_of({3.8, 3.8, 3.5, 3.4});
+  for (Epoch& epoch : run.epochs) {
+    epoch.first_step_seconds = 2.5;
+    epoch.steps = 38;
+  }
+  expect(run, Symptom::slow_overall, Cause::input_worker_start);
+}
+
+TEST(Rules, InputBoundByPrintedDataTimes) {
+  RunRecord run = run_of({10, 10, 10});
+  for (Epoch& epoch : run.epochs) epoch.input_seconds = 8.5;
+  expect(run, Symptom::slow_overall, Cause::input_bound);
+  for (Epoch& epoch : run.epochs) epoch.input_seconds = 0.5;
+  expect(run, Symptom::healthy, Cause::none);
+}
+
+TEST(Rules, MoreWork) {
+  RunRecord run = run_of({1, 2, 3, 4, 5});
+  for (size_t i = 0; i < 5; ++i) run.epochs[i].metrics["tokens"] = 1000.0 * static_cast<double>(i + 1);
+  expect(run, Symptom::slowing, Cause::compute_more_work);
+}
+
+TEST(Rules, ProfilerLeftOn) {
+  RunRecord run = run_of({0.57, 0.56, 0.62, 0.68, 0.59, 1.58, 2.24, 2.05});
+  run.facts.push_back({"profiler.start", "profiler_start", "log:6", {}, 6});
+  run.facts.push_back({"profiler.stop", "profiler_stop", "log:10", {}, 9});
+  expect(run, Symptom::slower_later, Cause::compute_profiler);
+  run.facts[1].epoch = 6;  // stopped within the epoch: not the reason
+  expect(run, Symptom::slower_later, Cause::unknown);
+}
+
+TEST(Rules, Leak) {
+  RunRecord run = run_of({1, 2, 3, 4, 5});
+  sample(run, [](Sample& now, size_t) { now.values[sample_key::rss_bytes] = 500e6 + 50e6 * now.time; });
+  expect(run, Symptom::slowing, Cause::memory_leak);
+}
+
+TEST(Rules, Swap) {
+  RunRecord run = run_of({1, 1, 4, 4, 4});
+  sample(run, [](Sample& now, size_t i) { now.values[sample_key::swap_bytes] = i >= 2 ? 400e6 : 0; });
+  count(run, sample_key::swap_in_bytes, [](size_t i) { return i >= 2 ? 100e6 : 0; });
+  expect(run, Symptom::slower_later, Cause::memory_swap);
+}
+
+TEST(Rules, CheckpointInTheSlowEpochs) {
+  RunRecord run = run_of({0.9, 2.1, 0.9, 1.95, 0.89, 2.37});
+  for (const int epoch : {2, 4, 6})
+    run.facts.push_back({"checkpoint", "saving model to out.keras", "log:1", {}, epoch});
+  expect(run, Symptom::uneven, Cause::disk_checkpoint);
+}
+
+TEST(Rules, RewrittenFileThatGrows) {
+  RunRecord run = run_of({1.0, 1.5, 2.0, 2.5, 3.0});
+  count(run, sample_key::write_chars, [](size_t i) { return 5e6 * static_cast<double>(i + 1); });
+  expect(run, Symptom::slowing, Cause::disk_temp_growth);
+}
+
+TEST(Rules, Logging) {
+  RunRecord run = run_of({3, 3, 3});
+  for (size_t i = 0; i < 3; ++i) phase(run, i, Phase::log, 1.5);
+  expect(run, Symptom::slow_overall, Cause::disk_logging);
+}
+
+TEST(Rules, ContentionAndThrottling) {
+  RunRecord busy = run_of({1.6, 1.5, 1.6, 4.7, 5.2, 5.8});
+  sample(busy, [](Sample& now, size_t) { now.values[sample_key::cpus] = 2; });
+  count(busy, sample_key::other_cpu_seconds, [](size_t i) { return i >= 3 ? 1.4 : 0.05; });
+  count(busy, sample_key::cpu_seconds, [](size_t i) { return i >= 3 ? 0.6 : 1.9; });
+  expect(busy, Symptom::slower_later, Cause::machine_contention);
+  RunRecord throttled = run_of({2.3, 2.1, 2.6, 6.5, 6.8, 6.5});
+  sample(throttled, [](Sample& now, size_t) { now.values[sample_key::cpus] = 2; });
+  count(throttled, sample_key::throttled_seconds, [](size_t i) { return i >= 3 ? 0.6 : 0; });
+  expect(throttled, Symptom::slower_later, Cause::machine_throttled);
+}
+
+TEST(Rules, ClockSetForward) {
+  RunRecord run = run_of({1, 1, 61, 1, 1});
+  sample(run, [](Sample& now, size_t i) {
+    now.values[sample_key::wall_minus_monotonic] = i >= 2 && now.time > 10 ? 60 : 0;
+  });
+  expect(run, Symptom::uneven, Cause::machine_clock);
+}
+
+TEST(Rules, ValidationAndCallbacks) {
+  RunRecord validated = run_of({1.8, 1.8, 5.7, 1.6, 1.6, 4.7});
+  for (const size_t i : {2, 5}) validated.epochs[i].validation_seconds = validated.epochs[i].seconds - 1.8;
+  expect(validated, Symptom::uneven, Cause::train_validation);
+  RunRecord sometimes = run_of({1.8, 1.8, 5.7, 1.6, 1.6, 4.7}, "keras");
+  for (size_t i = 0; i < 6; ++i) sometimes.epochs[i].metrics["loss"] = 1;
+  for (const size_t i : {2, 5}) sometimes.epochs[i].metrics["val_loss"] = 1;
+  expect(sometimes, Symptom::uneven, Cause::train_validation);
+  RunRecord callback = run_of({1.3, 1.3, 1.3, 3.9, 3.7, 4.1}, "keras");
+  for (size_t i = 0; i < 6; ++i) callback.epochs[i].metrics["loss"] = 1;
+  for (const size_t i : {3, 4, 5}) callback.epochs[i].metrics["f1"] = 1;
+  expect(callback, Symptom::slower_later, Cause::train_callback);
+}
+
+TEST(Rules, ResumeThatSkips) {
+  RunRecord run = run_of({5.5, 2, 2.3, 2.1});
+  run.facts.push_back({"resume.skip", "skipping the first 148 batches", "log:1"});
+  expect(run, Symptom::slow_first, Cause::resume_skip);
+}
+
+TEST(Rules, TensorFlowsOwnPauses) {
+  expect(run_of({1.1, 1.0, 1.1, 2.55, 1.0, 5.11, 2.55, 1.1}, "keras"), Symptom::uneven, Cause::wait_lock);
+}
+
+TEST(Rules, Stuck) {
+  RunRecord run = run_of({1.5, 1.3});
+  run.open_epoch = OpenEpoch{3, 2.8, 0, 67};
+  expect(run, Symptom::stuck, Cause::unknown);
+  for (const Cause cause : {Cause::wait_worker, Cause::wait_lock, Cause::wait_io, Cause::wait_peer}) {
+    RunRecord seen = run;
+    seen.facts.push_back({"stall.state", "stuck", "watch"});
+    seen.facts.push_back({"stall.cause", std::string(name_of(cause)), "watch"});
+    seen.facts.push_back({"stall.evidence", "what it waits for", "watch"});
+    expect(seen, Symptom::stuck, cause);
+  }
+  run.facts.push_back({"exit", "0", "watch"});
+  expect(run, Symptom::healthy, Cause::none);
+}
+
+TEST(Rules, Died) {
+  const auto with = [](const char* key, const std::vector<double>& epochs) {
+    RunRecord run = run_of(epochs);
+    run.facts.push_back({key, "the last words", "log:9"});
+    return run;
+  };
+  expect(with("oom", {}), Symptom::died, Cause::memory_oversized);
+  expect(with("oom", {1, 1, 1, 1}), Symptom::died, Cause::memory_leak);
+  expect(with("disk.full", {1, 1}), Symptom::died, Cause::disk_full);
+  expect(with("exception", {1, 1}), Symptom::died, Cause::unknown);
+  expect(with("interrupted", {1, 1}), Symptom::healthy, Cause::none);
+}
+
+Profile profile_of(size_t steps, double seconds) {
+  Profile profile;
+  for (size_t i = 0; i < steps; ++i) {
+    Step step;
+    step.index = static_cast<int64_t>(i);
+    step.seconds = seconds;
+    profile.steps.push_back(step);
+  }
+  profile.step_phases.assign(steps, PhaseSeconds{});
+  return profile;
+}
+
+void set_phase(Profile& profile, size_t step, Phase which, double seconds) {
+  profile.step_phases[step][static_cast<size_t>(which)] = seconds;
+}
+
+TEST(Rules, Profiles) {
+  RunRecord input = run_of({10, 10, 10});
+  input.profiles.push_back(profile_of(5, 0.6));
+  for (size_t i = 0; i < 5; ++i) set_phase(input.profiles[0], i, Phase::input, 0.55);
+  expect(input, Symptom::slow_overall, Cause::input_bound);
+
+  RunRecord retrace = run_of({5, 5, 5}, "tensorflow");
+  retrace.profiles.push_back(profile_of(5, 0.2));
+  for (size_t i = 0; i < 5; ++i) set_phase(retrace.profiles[0], i, Phase::trace, 0.15);
+  expect(retrace, Symptom::slow_overall, Cause::compute_retrace);
+
+  RunRecord growing = run_of({1, 2, 3, 4, 5});
+  growing.profiles.push_back(profile_of(4, 0.1));
+  growing.profiles[0].ops.push_back(
+      {"EmbeddingBackward0", Phase::backward, {360, 361, 362, 363}, {0.02, 0.02, 0.02, 0.02}, {}});
+  expect(growing, Symptom::slowing, Cause::memory_graph_growth);
+
+  RunRecord kept = run_of({1, 2, 3, 4, 5});
+  kept.profiles.push_back(profile_of(4, 0.1));
+  kept.profiles[0].ops.push_back(
+      {"aten::cat", Phase::forward, {1, 1, 1, 1}, {0.08, 0.08, 0.08, 0.08}, {1e6, 1.1e6, 1.2e6, 1.3e6}});
+  expect(kept, Symptom::slowing, Cause::memory_leak);
+
+  RunRecord subnormal = run_of({4, 4, 4, 9, 9, 9});
+  for (const double root : {0.004, 0.031}) {
+    subnormal.profiles.push_back(profile_of(3, 0.02 + root));
+    Profile& profile = subnormal.profiles.back();
+    profile.start = root;
+    profile.ops.push_back({"aten::sqrt", Phase::update, {10, 10, 10}, {root, root, root}, {1e6, 1e6, 1e6}});
+    profile.ops.push_back({"aten::mm", Phase::forward, {10, 10, 10}, {0.015, 0.015, 0.015}, {1e6, 1e6, 1e6}});
+  }
+  expect(subnormal, Symptom::slower_later, Cause::compute_denormals);
+}
+
+}  // namespace
+}  // namespace isochron

@@ -1,0 +1,191 @@
+// Recognition by content, tables, events, XPlane, merging, and inputs that mean harm.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "isochron/base/error.h"
+#include "isochron/base/files.h"
+#include "isochron/readers/read_run.h"
+#include "isochron/readers/table_log.h"
+
+namespace isochron {
+namespace {
+
+const std::string kRuns = ISOCHRON_SOURCE_DIR "/tests/runs/";
+
+Reading read_text(const std::string& text, const std::string& name = "input") {
+  TempFolder folder;
+  write_file(folder.file(name), text);
+  return read_run({folder.file(name)});
+}
+
+std::string kind_of(const std::string& text) {
+  const Reading reading = read_text(text);
+  return reading.files.empty() ? "" : reading.files[0].kind;
+}
+
+TEST(ReadRun, RecognisesByContent) {
+  EXPECT_EQ(kind_of("Epoch 1/2\n10/10 - 1s - 100ms/step - loss: 1\n"), "console");
+  EXPECT_EQ(kind_of("epoch,loss,time\n0,0.5,3.2\n1,0.4,3.1\n"), "csv");
+  EXPECT_EQ(kind_of("epoch 1: loss 0.68, 5098 reads/s, 2.35 s\nepoch 2: loss 0.5, 17378 reads/s, 0.69 s\n"), "console");
+  EXPECT_EQ(kind_of("{\"epoch\": 1, \"loss\": 0.5}\n{\"epoch\": 2, \"loss\": 0.4}\n"), "jsonl");
+  EXPECT_EQ(kind_of("{'loss': 0.3, 'epoch': 0.5}\n{'loss': 0.2, 'epoch': 1.0}\n"), "console");
+  EXPECT_EQ(kind_of("{\"schemaVersion\": 1, \"traceEvents\": [{\"ph\": \"X\", \"name\": \"a\", \"ts\": 1, \"dur\": 2, "
+                    "\"pid\": 1, \"tid\": 1}]}"),
+            "kineto");
+  EXPECT_EQ(kind_of("{\"schema\": 1, \"epochs\": [{\"index\": 1, \"seconds\": 2}]}"), "record");
+  EXPECT_EQ(kind_of("[[0.1, 20], [0.2, 30]]"), "");
+  EXPECT_EQ(kind_of("{\"framework\": \"keras\", \"symptom\": \"stuck\"}"), "");
+  EXPECT_EQ(kind_of(std::string(5000, '\x01')), "");
+}
+
+TEST(ReadRun, Tables) {
+  const RunRecord csv = read_text("epoch,accuracy,loss,epoch_time\n0,0.1,2.3,9.5\n1,0.5,1.3,2.5\n").runs.front();
+  ASSERT_EQ(csv.epochs.size(), 2u);
+  EXPECT_EQ(csv.epochs[0].index, 1);
+  EXPECT_DOUBLE_EQ(csv.epochs[0].seconds, 9.5);
+  const RunRecord lines =
+      read_text("{\"epoch\": 1, \"seconds\": 4.5}\n{\"epoch\": 2, \"seconds\": 1.5}\n").runs.front();
+  ASSERT_EQ(lines.epochs.size(), 2u);
+  EXPECT_DOUBLE_EQ(lines.epochs[1].seconds, 1.5);
+  const RunRecord stamped = read_text(
+                                "{\"epoch\": 1, \"timestamp\": 1700000010.5}\n{\"epoch\": 2, \"timestamp\": "
+                                "1700000013.5}\n{\"epoch\": 3, \"timestamp\": 1700000016.0}\n")
+                                .runs.front();
+  ASSERT_EQ(stamped.epochs.size(), 2u);  // the first one's beginning is not known
+  EXPECT_DOUBLE_EQ(stamped.epochs[0].seconds, 3.0);
+}
+
+TEST(ReadRun, NotebooksAndTrainerStates) {
+  const RunRecord notebook =
+      read_text(
+          R"({"cells": [{"cell_type": "code", "outputs": [{"output_type": "stream", "text": ["Epoch 1/2\n", "10/10 - 5s - 500ms/step - loss: 1\n", "Epoch 2/2\n", "10/10 - 1s - 100ms/step - loss: 1\n"]}]}], "nbformat": 4})")
+          .runs.front();
+  ASSERT_EQ(notebook.epochs.size(), 2u);
+  EXPECT_NEAR(notebook.epochs[0].seconds, 5, 0.01);
+  EXPECT_EQ(read_text(R"({"epoch": 2.0, "log_history": [{"epoch": 1.0, "loss": 1}, {"epoch": 2.0, "loss": 0.5}]})")
+                .files[0]
+                .kind,
+            "jsonl");
+}
+
+TEST(ReadRun, EventFilesAlone) {
+  const RunRecord run = read_run({kRuns + "keras-gru-sensor/events"}).runs.front();
+  EXPECT_EQ(run.framework, "keras");
+  ASSERT_EQ(run.epochs.size(), 6u);
+  EXPECT_NEAR(run.epochs[1].seconds, 0.32, 0.03);
+  EXPECT_GT(run.epochs[0].seconds, 15);
+}
+
+TEST(ReadRun, EventsPlaceStepsInEpochs) {
+  const RunRecord run = read_run({kRuns + "keras-machines-clf"}).runs.front();
+  ASSERT_EQ(run.epochs.size(), 7u);
+  ASSERT_TRUE(run.epochs[1].tail_seconds && run.epochs[5].tail_seconds);
+  EXPECT_LT(*run.epochs[1].tail_seconds, 0.3);
+  EXPECT_GT(*run.epochs[5].tail_seconds, 2.0);  // the callback that computes a bootstrap
+}
+
+TEST(ReadRun, XPlane) {
+  const RunRecord run = read_run({kRuns + "tf-bandit-policy/xplane"}).runs.front();
+  ASSERT_EQ(run.profiles.size(), 1u);
+  const Profile& profile = run.profiles[0];
+  ASSERT_EQ(profile.steps.size(), 5u);
+  EXPECT_EQ(profile.steps[0].index, 30);
+  EXPECT_NEAR(profile.steps[0].seconds, 0.2134, 0.0005);
+  double traced = 0, all = 0;
+  for (size_t i = 0; i < profile.steps.size(); ++i) {
+    traced += profile.step_phases[i][static_cast<size_t>(Phase::trace)];
+    all += profile.steps[i].seconds;
+  }
+  EXPECT_NEAR(all, 1.3304, 0.001);
+  EXPECT_NEAR(traced, 1.0125, 0.01);  // tf.function-graph_building, nested calls counted once
+}
+
+TEST(ReadRun, EarlyAndLateTracesStandInOrder) {
+  const RunRecord run = read_run({kRuns + "torch-sine-regressor"}).runs.front();
+  ASSERT_EQ(run.profiles.size(), 2u);
+  EXPECT_EQ(run.profiles[0].source, "trace_early.json.gz");
+  EXPECT_LT(run.profiles[0].start, run.profiles[1].start);
+  EXPECT_EQ(run.epochs.size(), 9u);
+}
+
+TEST(ReadRun, FoldersLeaveSourcesAndLabelsAlone) {
+  const Reading reading = read_run({kRuns + "torch-scans-unet"});
+  ASSERT_EQ(reading.files.size(), 2u);
+  EXPECT_THAT(reading.files[0].path, testing::HasSubstr("console.log"));
+  EXPECT_EQ(reading.files[1].kind, "tfevents");
+}
+
+TEST(ReadRun, MissingPathIsAnError) { EXPECT_THROW(read_run({"/no/such/place"}), FileError); }
+
+TEST(ReadRun, LinksThatGoInCircles) {
+  TempFolder folder;
+  std::filesystem::create_directory_symlink(folder.path(), folder.path() + "/again");
+  write_file(folder.file("train.log"), "Epoch 1 took 2 s\nEpoch 2 took 2 s\n");
+  EXPECT_EQ(read_run({folder.path()}).runs.front().epochs.size(), 2u);
+}
+
+TEST(ReadRun, CutGzipGivesWhatStandsBeforeTheCut) {
+  std::string whole = read_file(kRuns + "torch-leaf-resnet/trace.json.gz");
+  const Reading reading = read_text(whole.substr(0, whole.size() / 2), "trace.json.gz");
+  ASSERT_EQ(reading.files.size(), 1u);
+  EXPECT_FALSE(reading.files[0].problem.empty());
+  EXPECT_FALSE(reading.runs.front().profiles.empty());
+}
+
+TEST(ReadRun, AbsurdNumbersStayHarmless) {
+  for (const char* log :
+       {"Epoch 99999999999999999999/10\n10/10 - 1s - 1ms/step - loss: 1\n",
+        "Epoch 1 took 1e308 s\nEpoch 2 took 1e-320 s\n",
+        "9999-12-31 23:59:59 epoch 1 done\n0001-01-01 00:00:00 epoch 2 done\n",
+        "Epoch 1: 100%|#| 999999999999999999/1 [9999999:59:59<00:00, 1e-300it/s]\n",
+        "{\"epoch\": 1e400, \"time\": -5}\n{\"epoch\": -3}\n", "epoch,time\n-1,nan\n2147483648,inf\n"}) {
+    const Reading reading = read_text(log);
+    for (const RunRecord& run : reading.runs)
+      for (const Epoch& epoch : run.epochs) EXPECT_TRUE(epoch.seconds >= 0 && epoch.seconds <= 1e9) << log;
+  }
+}
+
+// Bytes of real inputs, cut, doubled and flipped: any result will do, but there must be one.
+TEST(ReadRun, MutatedInputsNeverCrash) {
+  const std::vector<std::string> seeds = {
+      kRuns + "keras-gru-sensor/console.log",
+      kRuns + "torch-tides-gru/console.log",
+      kRuns + "lightning-flights/console.log",
+      kRuns + "torch-slots-clf/trace.json.gz",
+      kRuns + "tf-bandit-policy/xplane/plugins/profile/2026_11_15_22_11_04/vm.xplane.pb",
+      kRuns + "torch-genome-linear/events/events.out.tfevents.1794787908.vm.32348.0"};
+  uint64_t state = 12345;
+  const auto random = [&](size_t below) {
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    return static_cast<size_t>(state >> 33) % std::max<size_t>(below, 1);
+  };
+  for (const std::string& seed : seeds) {
+    const std::string original = read_gzip_file(seed).substr(0, 60000);
+    for (int round = 0; round < 25; ++round) {
+      std::string bytes = original;
+      for (size_t i = 0; i < 1 + random(20); ++i) {
+        const size_t at = random(bytes.size());
+        switch (random(4)) {
+          case 0:
+            bytes[at] = static_cast<char>(random(256));
+            break;
+          case 1:
+            bytes.erase(at, random(500));
+            break;
+          case 2:
+            bytes.insert(at, bytes.substr(random(bytes.size()), random(500)));
+            break;
+          default:
+            bytes.resize(std::max<size_t>(at, 1));
+        }
+        if (bytes.empty()) bytes = "x";
+      }
+      EXPECT_FALSE(read_text(bytes).runs.empty());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace isochron
