@@ -1,8 +1,6 @@
 #include "isochron/nn/model.h"
 
-#include "isochron/nn/layers.h"
-#include "isochron/ops/create.h"
-#include "isochron/ops/elementwise.h"
+#include "isochron/isochron.h"
 #include "reference.h"
 
 namespace isochron {
@@ -85,6 +83,38 @@ TEST(Model, SummaryIsKerasTable) {
   EXPECT_THAT(text, testing::HasSubstr(" Non-trainable params: 16 (64 B)\n"));
   Sequential unbuilt{Dense(2)};
   EXPECT_THAT(unbuilt.summary(), testing::HasSubstr("0 (unbuilt)"));
+}
+
+TEST(Model, TrainsWithEveryLayerAndKeepsItsConstraints) {
+  set_seed(6);
+  const Tensor x = random_normal({128, 4}, 3, 2, {.seed = 1}).eval(), y = sum(x, {1}, true).eval();
+  Normalization normalize;
+  normalize.adapt(x);
+  const std::vector<float> mean_before = normalize.weights()[0].to_vector<float>();
+  Sequential model{normalize,
+                   Dense(16, {.activation = "relu", .kernel_constraint = max_norm(0.5)}),
+                   Dropout(0.1, {.seed = 2}),
+                   Reshape({4, 4}),
+                   Flatten(),
+                   Dense(1)};
+  model.compile({.optimizer = Adam(0.02), .loss = "mse"});
+  const History history = model.fit(x, y, {.epochs = 15, .verbose = 0});
+  EXPECT_LT(history["loss"].back(), 0.5 * history["loss"].front());
+  EXPECT_LE(max(norm(model.layers()[1]->weights()[0], 2, {0})).item(), 0.5 + 1e-5);
+  EXPECT_EQ(normalize.weights()[0].to_vector<float>(), mean_before);
+  EXPECT_EQ(model.evaluate(x, y, {.verbose = 0}), model.evaluate(x, y, {.verbose = 0}));
+}
+
+TEST(Model, ThePenaltyOfARegularizerIsPartOfTheLoss) {
+  const Tensor x = ones({8, 2}), y = zeros({8, 1});
+  Sequential model{Input({2}),
+                   Dense(1, {.use_bias = false, .kernel_initializer = "ones", .kernel_regularizer = l2(0.25)})};
+  model.compile({.optimizer = SGD(0.1), .loss = "mse"});
+  // (1 + 1)^2 of the data, 0.25 (1 + 1) of the weights.
+  EXPECT_NEAR(model.evaluate(x, y, {.verbose = 0})[0].second, 4.5, 1e-6);
+  model.train_on_batch(x, y);
+  // d/dw = 2 (w1 + w2) + 0.5 w = 4.5, times the rate.
+  EXPECT_CLOSE(model.weights()[0], tensor({{0.55f}, {0.55f}}), 1e-6, 0);
 }
 
 }  // namespace
