@@ -1,6 +1,7 @@
 // Softmax and cross-entropy through kernels/softmax.
 #include "isochron/kernels/softmax/softmax.h"
 
+#include "isochron/base/row_error.h"
 #include "isochron/kernels/kernel.h"
 
 namespace isochron {
@@ -76,8 +77,8 @@ class CrossEntropyKernel final : public Kernel {
     if (bad != kernels::kNoBadRow) f.report(bad, label(f.inputs[1], bad));
   }
   void raise(const KernelFrame& f, int64_t row) const override {
-    fail<ValueError>("sparse_softmax_cross_entropy", "labels must be in [0, {}), got {} at row {}", rows_.cols,
-                     f.fault->value(), row);
+    throw RowError("sparse_softmax_cross_entropy",
+                   fmt::format("labels must be in [0, {}), got {}", rows_.cols, f.fault->value()), row);
   }
 
  private:

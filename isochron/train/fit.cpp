@@ -38,10 +38,15 @@ Logs with_prefix(const Logs& logs, const char* prefix) {
   return out;
 }
 
-TrainingState& compiled(const Model& model, const char* what) {
+void check_compiled(const Model& model, const char* what) {
   if (!model.training())
     fail<StateError>(what, "model \"{}\" has not been compiled: call compile({{.optimizer = …, .loss = …}}) first",
                      model.name());
+}
+
+TrainingState& compiled(Model& model, const char* what) {
+  check_compiled(model, what);
+  model.training()->use(model);
   return *model.training();
 }
 
@@ -101,22 +106,21 @@ class Trainer {
       hook([&] { callback->on_train_begin({}); });
     }
     Logs logs;
+    std::vector<Logs> epoch_logs;
     for (int epoch = options_.initial_epoch; epoch < options_.epochs && !model_.stop_training; ++epoch) {
       timeline.begin_epoch(epoch + 1);
       logs = run_epoch(epoch, timeline);
-      timeline.end_epoch(
-          std::min(steps_ * options_.batch_size,
-                   train_.rows() * ((steps_ * options_.batch_size + train_.rows() - 1) / train_.rows())));
+      timeline.end_epoch(examples_);
       history_.epochs_.push_back(epoch);
       for (const auto& [name, value] : logs) history_.metrics_[name].push_back(value);
+      epoch_logs.push_back(logs);
     }
     for (const auto& callback : options_.callbacks) hook([&] { callback->on_train_end(logs); });
     if (options_.timeline) {
       history_.record_ = timeline.to_record();
       history_.record_.framework = "isochron";
-      for (size_t i = 0; i < history_.record_.epochs.size(); ++i)
-        for (const auto& [name, values] : history_.metrics_)
-          if (i < values.size()) history_.record_.epochs[i].metrics[name] = values[i];
+      for (size_t i = 0; i < std::min(epoch_logs.size(), history_.record_.epochs.size()); ++i)
+        history_.record_.epochs[i].metrics.insert(epoch_logs[i].begin(), epoch_logs[i].end());
     }
     return std::move(history_);
   }
@@ -131,6 +135,7 @@ class Trainer {
   Logs run_epoch(int epoch, Timeline& timeline) {
     for (const auto& callback : options_.callbacks) hook([&] { callback->on_epoch_begin(epoch, {}); });
     state_.reset_metrics();
+    examples_ = 0;
     progress_.begin(fmt::format("Epoch {}/{}", epoch + 1, options_.epochs), steps_);
     int64_t done = 0;
     for (int64_t step = 0; step < steps_ && !model_.stop_training; ++step, ++done) {
@@ -182,6 +187,7 @@ class Trainer {
     const int64_t pass = options_.steps_per_epoch ? absolute / per_pass : epoch;
     const int64_t first = absolute % per_pass * options_.batch_size;
     const int64_t count = std::min(options_.batch_size, rows - first);
+    examples_ += count;
     try {
       if (!options_.shuffle) {
         state_.step(StepKind::train, train_, Feed::sliced, first, count, nullptr);
@@ -213,6 +219,7 @@ class Trainer {
   History history_;
   std::vector<int64_t> indices_;
   int64_t steps_ = 0;
+  int64_t examples_ = 0;  // of this epoch so far
   uint64_t seed_ = 0;
   bool batch_logs_ = false, warned_ = false;
 };
@@ -222,7 +229,10 @@ void Model::compile(CompileOptions options) {
   training_ = std::make_shared<TrainingState>(*this, std::move(options));
 }
 
-Optimizer& Model::optimizer() const { return *compiled(*this, "optimizer").options.optimizer; }
+Optimizer& Model::optimizer() const {
+  check_compiled(*this, "optimizer");
+  return *training_->options.optimizer;
+}
 
 History Model::fit(const Tensor& x, const Tensor& y, FitOptions options) {
   compiled(*this, "fit");
@@ -257,10 +267,11 @@ Logs Model::evaluate(const Tensor& x, const Tensor& y, EvaluateOptions options) 
 
 Tensor Model::predict(const Tensor& x, PredictOptions options) {
   check_batch_size("predict", options.batch_size);
+  if (!x.defined()) fail<ValueError>("predict", "x is an undefined tensor");
   if (x.rank() < 1) fail<ShapeError>("predict", "needs a batch of examples, got a scalar");
   // Predicting needs no loss: a model that was never compiled gets a state of its own.
   TrainingState plain(*this, {});
-  TrainingState& state = training() ? *training() : plain;
+  TrainingState& state = training() ? compiled(*this, "predict") : plain;
   const Columns columns{x.eval(), {}, {}};
   const int64_t rows = columns.rows();
   if (rows == 0) fail<ValueError>("predict", "x is empty: shape {}", x.shape());
@@ -296,7 +307,8 @@ Logs Model::test_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample
   return on_batch(*this, StepKind::test, "test_on_batch", {x, y, sample_weight});
 }
 Tensor Model::predict_on_batch(const Tensor& x) {
-  return predict(x, {.batch_size = std::max<int64_t>(1, x.rank() ? x.shape()[0] : 1)});
+  const bool rows = x.defined() && x.rank() > 0;
+  return predict(x, {.batch_size = rows ? std::max<int64_t>(1, x.shape()[0]) : 1});
 }
 
 }  // namespace isochron

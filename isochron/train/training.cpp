@@ -1,5 +1,8 @@
 #include "isochron/train/training.h"
 
+#include <algorithm>
+
+#include "isochron/base/row_error.h"
 #include "isochron/graph/gradient.h"
 #include "isochron/ops/ops.h"
 #include "isochron/timeline/timeline.h"
@@ -7,7 +10,7 @@
 namespace isochron {
 
 TrainingState::TrainingState(Model& model, CompileOptions compile_options)
-    : options(std::move(compile_options)), model_(model) {}
+    : options(std::move(compile_options)), model_(&model) {}
 
 void TrainingState::reset_metrics() {
   loss_metric_.reset();
@@ -41,22 +44,23 @@ TensorList TrainingState::body(StepKind kind, Feed feed, std::span<const Tensor>
     for (Tensor& column : batch) column = gather(column, rows);
   }
   const bool training = kind == StepKind::train;
-  const Tensor prediction = model_(batch[0], {.training = training});
+  const Tensor prediction = (*model_)(batch[0], {.training = training});
   if (kind == StepKind::predict) return {prediction};
 
   const Tensor &y = batch[1], weight = batch.size() > 2 ? batch[2] : Tensor();
   Tensor loss = (*options.loss)(y, prediction, weight);
   if (loss.rank() > 0) loss = mean(loss);
-  for (const Tensor& penalty : model_.losses()) loss = loss + cast(penalty, loss.dtype());
+  for (const Tensor& penalty : model_->losses()) loss = loss + cast(penalty, loss.dtype());
   if (training && options.nan_policy != NanPolicy::warn) loss = check_finite(loss, "loss");
   update_metrics(y, prediction, weight, loss);
   if (!training) return {};
 
-  const std::vector<Variable> variables = model_.trainable_variables();
+  const std::vector<Variable> variables = model_->trainable_variables();
   const std::vector<Tensor> sources(variables.begin(), variables.end());
   options.optimizer->apply_gradients(gradients({&loss, 1}, {}, sources), sources);
   NodePhaseScope phase(Phase::update);
-  for (const auto& [variable, constraint] : model_.constrained_weights()) variable.assign(constraint.project(variable));
+  for (const auto& [variable, constraint] : model_->constrained_weights())
+    variable.assign(constraint.project(variable));
   return {loss};
 }
 
@@ -113,8 +117,14 @@ void TrainingState::step(StepKind kind, const Columns& columns, Feed feed, int64
   double loss[2];  // room for a scalar of any dtype
   void* results[] = {kind == StepKind::predict ? prediction : loss};
   const size_t result_count = plan.traced->results().size();
-  plan.traced->run(std::span<const void* const>(arguments.data(), arguments.size()),
-                   std::span<void* const>(results, result_count));
+  try {
+    plan.traced->run(std::span<const void* const>(arguments.data(), arguments.size()),
+                     std::span<void* const>(results, result_count));
+  } catch (const RowError& error) {
+    const int64_t labels_a_row = std::max<int64_t>(1, columns.y.elements() / columns.rows());
+    const int64_t row = error.row() / labels_a_row;
+    throw error.at(feed == Feed::gathered ? indices[row] : first + row);
+  }
 }
 
 const TensorSpec& TrainingState::prediction_spec(const Columns& columns, int64_t batch) {

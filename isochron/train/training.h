@@ -23,6 +23,8 @@ enum class Feed { gathered, sliced };
 class TrainingState {
  public:
   TrainingState(Model& model, CompileOptions options);
+  // Copies of a model share this state: the one that is being called is the one to trace.
+  void use(Model& model) { model_ = &model; }
 
   // One step on rows of the columns: `indices` of them (gathered) or `count` from `first` on (sliced).
   void step(StepKind kind, const Columns& columns, Feed feed, int64_t first, int64_t count, const int64_t* indices,
@@ -46,7 +48,7 @@ class TrainingState {
   void update_metrics(const Tensor& y, const Tensor& prediction, const Tensor& weight, const Tensor& loss);
 
   static constexpr size_t kPlansKept = 64;
-  Model& model_;
+  Model* model_;
   Mean loss_metric_{"loss"};
   std::vector<std::shared_ptr<Metric>> metrics_;
   std::list<Plan> plans_;  // most recently used first

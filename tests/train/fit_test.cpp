@@ -1,0 +1,203 @@
+// What fit() does with data and options, against closed forms and against the order Keras documents.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "isochron/isochron.h"
+
+namespace isochron {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+
+// y = 2 a - b + 1 for rows (a, b).
+struct Line {
+  Tensor x = random_normal({64, 2}, 0, 1, {.seed = 7}).eval();
+  Tensor y = (matmul(x, tensor({{2.0}, {-1.0}})) + 1).eval();
+};
+
+// Predicts 0 whatever it sees, and hardly learns: losses are those of the targets alone.
+Sequential zero_model() {
+  Sequential model{Input({1}), Dense(1, {.use_bias = false, .kernel_initializer = "zeros"})};
+  model.compile({.optimizer = SGD(1e-12), .loss = "mse"});
+  return model;
+}
+const Tensor five_x = tensor({{1.0}, {1.0}, {1.0}, {1.0}, {1.0}});
+const Tensor five_y = tensor({{1.0}, {2.0}, {3.0}, {4.0}, {5.0}});
+
+TEST(Fit, LearnsALine) {
+  const Line line;
+  Sequential model{Dense(1)};
+  model.compile({.optimizer = SGD(0.1), .loss = "mse", .metrics = {"mae"}});
+  const History history = model.fit(line.x, line.y, {.epochs = 40, .batch_size = 16, .verbose = 0});
+  EXPECT_LT(history["loss"].back(), 1e-6);
+  EXPECT_EQ(history.metrics().size(), 2u);
+  EXPECT_EQ(history["mae"].size(), 40u);
+  const std::vector<Tensor> weights = model.get_weights();
+  EXPECT_THAT(weights[0].to_vector<double>(), ElementsAre(DoubleNear(2, 1e-3), DoubleNear(-1, 1e-3)));
+  EXPECT_NEAR(weights[1].item(), 1, 1e-3);
+}
+
+TEST(Fit, RaggedLastBatchCountsByItsExamples) {
+  Sequential model = zero_model();
+  const History history = model.fit(five_x, five_y, {.batch_size = 2, .verbose = 0});
+  EXPECT_NEAR(history["loss"][0], 55.0 / 5, 1e-5);
+  EXPECT_EQ(model.optimizer().iterations().item<int64_t>(), 3);
+  EXPECT_EQ(history.record().epochs[0].examples, 5);
+}
+
+TEST(Fit, ValidationIsTheLastPartOrWhatIsGiven) {
+  Sequential model = zero_model();
+  const History split = model.fit(five_x, five_y, {.validation_split = 0.4, .verbose = 0});
+  EXPECT_NEAR(split["loss"][0], (1 + 4 + 9) / 3.0, 1e-5);
+  EXPECT_NEAR(split["val_loss"][0], (16 + 25) / 2.0, 1e-5);
+
+  const History given =
+      model.fit(five_x, five_y,
+                {.epochs = 4,
+                 .validation_data = ValidationData{tensor({{1.0}, {1.0}}), tensor({{6.0}, {8.0}}), {}},
+                 .validation_batch_size = 1,
+                 .validation_freq = 2,
+                 .verbose = 0});
+  EXPECT_THAT(given["val_loss"], ElementsAre(DoubleNear(50, 1e-4), DoubleNear(50, 1e-4)));
+  EXPECT_EQ(given["loss"].size(), 4u);
+  const std::vector<Epoch>& epochs = given.record().epochs;
+  EXPECT_EQ(epochs[0].metrics.count("val_loss"), 0u);
+  EXPECT_EQ(epochs[3].metrics.count("val_loss"), 1u);
+}
+
+TEST(Fit, WeightsOfClassesAndSamplesMultiply) {
+  Sequential model = zero_model();
+  const Tensor y = tensor({{0.0}, {1.0}, {1.0}, {2.0}, {2.0}});
+  const FitOptions classes{.class_weight = {{0, 1}, {1, 10}, {2, 0.5}}, .verbose = 0};
+  EXPECT_NEAR(model.fit(five_x, y, classes)["loss"][0], (0 + 10 + 10 + 2 + 2) / 5.0, 1e-5);
+  FitOptions both = classes;
+  both.sample_weight = tensor({1.0, 1.0, 0.0, 1.0, 3.0});
+  EXPECT_NEAR(model.fit(five_x, y, both)["loss"][0], (0 + 10 + 0 + 2 + 6) / 5.0, 1e-5);
+  EXPECT_NEAR(logs_value(model.evaluate(five_x, y, {.sample_weight = both.sample_weight, .verbose = 0}), "loss"),
+              (0 + 1 + 0 + 4 + 12) / 5.0, 1e-5);
+}
+
+TEST(Fit, InitialEpochAndStepsPerEpoch) {
+  Sequential model = zero_model();
+  const History late = model.fit(five_x, five_y, {.epochs = 5, .initial_epoch = 3, .verbose = 0});
+  EXPECT_THAT(late.epochs(), ElementsAre(3, 4));
+  EXPECT_EQ(model.optimizer().iterations().item<int64_t>(), 2);
+
+  // Three batches a pass, two steps an epoch: the second epoch takes the ragged batch and the next pass's first.
+  Sequential again = zero_model();
+  const History history =
+      again.fit(five_x, five_y, {.epochs = 3, .batch_size = 2, .shuffle = false, .steps_per_epoch = 2, .verbose = 0});
+  EXPECT_THAT(history["loss"],
+              ElementsAre(DoubleNear((1 + 4 + 9 + 16) / 4.0, 1e-5), DoubleNear((25 + 1 + 4) / 3.0, 1e-5),
+                          DoubleNear((9 + 16 + 25) / 3.0, 1e-5)));
+}
+
+class Recorder : public Callback {
+ public:
+  std::vector<std::string> seen;
+  void on_train_begin(const Logs&) override { seen.push_back("train begin"); }
+  void on_train_end(const Logs&) override { seen.push_back("train end"); }
+  void on_epoch_begin(int epoch, const Logs&) override { seen.push_back(fmt::format("epoch {}", epoch)); }
+  void on_epoch_end(int epoch, const Logs& logs) override {
+    seen.push_back(fmt::format("epoch {} end, {} logs", epoch, logs.size()));
+  }
+  void on_train_batch_begin(int64_t batch, const Logs&) override { seen.push_back(fmt::format("batch {}", batch)); }
+  void on_train_batch_end(int64_t batch, const Logs& logs) override {
+    seen.push_back(fmt::format("batch {} end, {} logs", batch, logs.size()));
+  }
+  void on_test_begin(const Logs&) override { seen.push_back("test"); }
+  void on_test_end(const Logs&) override { seen.push_back("test end"); }
+  void on_test_batch_begin(int64_t batch, const Logs&) override { seen.push_back(fmt::format("test {}", batch)); }
+  void on_test_batch_end(int64_t batch, const Logs&) override { seen.push_back(fmt::format("test {} end", batch)); }
+  bool needs_batch_logs() const override { return true; }
+};
+
+TEST(Fit, CallsHooksInTheOrderOfKeras) {
+  Sequential model = zero_model();
+  const auto recorder = std::make_shared<Recorder>();
+  model.fit(five_x, five_y, {.batch_size = 3, .validation_split = 0.2, .verbose = 0, .callbacks = {recorder}});
+  EXPECT_EQ(recorder->model(), &model);
+  EXPECT_THAT(recorder->seen,
+              ElementsAre("train begin", "epoch 0", "batch 0", "batch 0 end, 1 logs", "batch 1", "batch 1 end, 1 logs",
+                          "test", "test 0", "test 0 end", "test end", "epoch 0 end, 2 logs", "train end"));
+}
+
+TEST(Fit, ACallbackEndsTraining) {
+  Sequential model = zero_model();
+  const auto stop = std::make_shared<LambdaCallback>(
+      LambdaCallback::Hooks{.on_epoch_end = [&](int epoch, const Logs&) { model.stop_training = epoch == 2; }});
+  EXPECT_THAT(model.fit(five_x, five_y, {.epochs = 10, .verbose = 0, .callbacks = {stop}}).epochs(),
+              ElementsAre(0, 1, 2));
+  EXPECT_EQ(model.fit(five_x, five_y, {.epochs = 2, .verbose = 0}).epochs().size(), 2u) << "it is asked anew";
+}
+
+TEST(Fit, VerboseSaysNothingOrALineAnEpoch) {
+  Sequential model = zero_model();
+  testing::internal::CaptureStdout();
+  model.fit(five_x, five_y, {.epochs = 3, .verbose = 0});
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+  testing::internal::CaptureStdout();
+  model.fit(five_x, five_y, {.epochs = 3, .verbose = 2});
+  const std::string text = testing::internal::GetCapturedStdout();
+  EXPECT_THAT(text, testing::HasSubstr("Epoch 3/3"));
+  EXPECT_THAT(text, testing::HasSubstr("loss: 11"));
+}
+
+TEST(Fit, SingleBatchesAndPredictions) {
+  Sequential model{Input({1}), Dense(1)};
+  model.compile({.optimizer = SGD(0.1), .loss = "mse"});
+  model.set_weights({tensor({{2.0}}), tensor({1.0})});
+  EXPECT_NEAR(logs_value(model.test_on_batch(five_x, five_y), "loss"), (4 + 1 + 0 + 1 + 4) / 5.0, 1e-5);
+  EXPECT_NEAR(logs_value(model.train_on_batch(five_x, five_y + 1), "loss"), (1 + 0 + 1 + 4 + 9) / 5.0, 1e-5);
+  const Tensor prediction = model.predict(five_x, {.batch_size = 2});
+  EXPECT_EQ(prediction.shape(), (Shape{5, 1}));
+  EXPECT_TRUE(same_elements(prediction, model.predict_on_batch(five_x)));
+  EXPECT_TRUE(allclose(prediction, model(five_x)));
+  // y + 1 - 3 has mean 1: weight and bias move by 0.1 * 2 * 1.
+  EXPECT_NEAR(model.get_weights()[0].item(), 2.2, 1e-5);
+  EXPECT_NEAR(model.get_weights()[1].item(), 1.2, 1e-5);
+}
+
+TEST(Fit, SameSeedGivesTheSameBits) {
+  const auto trained = [] {
+    const Line line;
+    set_seed(11);
+    set_random_counter(0);
+    Sequential model{Dense(16, {.activation = "tanh"}), Dense(1)};
+    model.compile({.optimizer = Adam(0.01), .loss = "mse"});
+    model.fit(line.x, line.y, {.epochs = 3, .batch_size = 10, .verbose = 0});
+    return model.get_weights();
+  };
+  const std::vector<Tensor> first = trained(), second = trained();
+  for (size_t i = 0; i < first.size(); ++i) EXPECT_TRUE(same_elements(first[i], second[i])) << "weight " << i;
+}
+
+TEST(Fit, ACopyOutlivesTheModelItWasMadeFrom) {
+  auto original = std::make_unique<Sequential>(zero_model());
+  original->fit(five_x, five_y, {.verbose = 0});
+  Sequential copy = *original;
+  original.reset();
+  // Rows of another number ask for a new plan, and so for the model itself.
+  EXPECT_NEAR(copy.fit(five_x, five_y, {.batch_size = 4, .verbose = 0})["loss"][0], 11, 1e-4);
+}
+
+TEST(Fit, TheRecordExplainsEpochsAndSurvivesJson) {
+  const Tensor x = random_normal({2048, 64}, 0, 1, {.seed = 1}), y = random_normal({2048, 1}, 0, 1, {.seed = 2});
+  Sequential model{Dense(128, {.activation = "relu"}), Dense(1)};
+  model.compile({.optimizer = "adam", .loss = "mse"});
+  const History history = model.fit(x, y, {.epochs = 9, .verbose = 0});
+  for (const Epoch& epoch : history.record().epochs) {
+    EXPECT_EQ(epoch.steps, 64);
+    double phases = 0;
+    for (const double phase : epoch.phases) phases += phase;
+    EXPECT_NEAR(phases, epoch.seconds, 1e-6 + 1e-3 * epoch.seconds);
+  }
+  EXPECT_THAT(history.epoch_report().sentence(), testing::HasSubstr("Epoch 1"));
+  const std::string json = history.record().to_json();
+  EXPECT_EQ(RunRecord::from_json(json).to_json(), json);
+  EXPECT_EQ(RunRecord::from_json(json).epochs[8].metrics.at("loss"), history["loss"][8]);
+}
+
+}  // namespace
+}  // namespace isochron
