@@ -3,11 +3,10 @@
 
 namespace iso = isochron;
 
-struct Net {
-  iso::Variable weight{iso::random_normal({4, 1}, 0, 0.5)};
-  iso::Variable bias{iso::zeros({1})};
-  iso::Tensor operator()(const iso::Tensor& x) const { return iso::matmul(x, weight) + bias; }
-  std::vector<iso::Tensor> parameters() const { return {weight, bias}; }
+struct Net : iso::nn::Module {
+  iso::nn::Linear line{4, 1};
+  Net() { register_module("line", line); }
+  iso::Tensor forward(iso::Tensor x) override { return line(x); }
 };
 
 int main() {

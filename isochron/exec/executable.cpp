@@ -52,6 +52,9 @@ void Executable::run(std::span<void* const> inputs, std::span<void* const> outpu
   prepare_memory(threads);
   resolve(inputs, outputs);
   fault_.clear();
+  // What thread 0 spends outside its calls it spends on the other threads: waking them, waiting for the last one.
+  std::optional<ScopedSpan> span;
+  if (threads > 1) span.emplace(Phase::sync, "threads");
   team.parallel(threads, [this](int thread, int of) { run_share(thread, of); });
   if (fault_.found()) raise_fault();
 }
