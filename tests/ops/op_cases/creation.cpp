@@ -14,8 +14,8 @@ Known between(std::function<Tensor()> statistic, double low, double high) {
           },
           reshape(truths({true}), {})};
 }
-constexpr RandomOptions kSeed7{.seed = 7};
-constexpr RandomOptions kWholeNumbers{.dtype = DType::int32};
+const RandomOptions kSeed7{.seed = 7};
+const RandomOptions kWholeNumbers{.dtype = DType::int32};
 
 }  // namespace
 
