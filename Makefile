@@ -8,7 +8,7 @@ JOBS ?= $(shell nproc)
 
 build:
 	@cmake --preset release -DISOCHRON_WERROR=$(WERROR)
-	@cmake --build --preset release -j $(JOBS)
+	@cmake --build --preset release -j $(JOBS) --target isochron isochron_cli
 
 deps:
 	@tools/install_deps.sh
@@ -17,6 +17,7 @@ demo: deps build
 	@build/bin/isochron demo
 
 test: deps build
+	@cmake --build --preset release -j $(JOBS)
 	@ctest --preset release -j $(JOBS)
 
 bench: deps build

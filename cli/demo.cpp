@@ -70,8 +70,8 @@ int run() {
   model.compile(
       {.optimizer = Adam(1e-3), .loss = SparseCategoricalCrossentropy({.from_logits = true}), .metrics = {"accuracy"}});
   if (!options.json)
-    fmt::print("Training 784-128-10 on {} ({} examples), {} threads\n", options.data, task.x.shape()[0],
-               get_num_threads());
+    fmt::print("Training {}-128-10 on {} ({} examples), {} threads\n", task.x.shape()[1], options.data,
+               task.x.shape()[0], get_num_threads());
   std::fflush(stdout);
   const History history = model.fit(task.x, task.y, {.epochs = options.epochs, .verbose = options.json ? 0 : 1});
   const Logs test = model.evaluate(task.x_test, task.y_test, {.batch_size = 256, .verbose = 0});

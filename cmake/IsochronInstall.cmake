@@ -5,6 +5,8 @@ include(CMakePackageConfigHelpers)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/isochron)
 install(TARGETS isochron EXPORT isochronTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS isochron_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+# What `isochron demo` trains.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/data DESTINATION ${CMAKE_INSTALL_DATADIR}/isochron)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/isochron DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h" PATTERN "*-inl.h" EXCLUDE)
 install(EXPORT isochronTargets NAMESPACE isochron:: DESTINATION ${package_folder})
