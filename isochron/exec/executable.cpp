@@ -71,8 +71,10 @@ void Executable::run_share(int thread, int threads) {
     if (call.barrier_before && threads > 1) team.barrier();
     if (thread == 0 && call.phase != phase) {
       phase = call.phase;
-      if (span) span->next(phase, name_of(phase).data());
-      else span.emplace(phase, name_of(phase).data());
+      if (span)
+        span->next(phase, name_of(phase).data());
+      else
+        span.emplace(phase, name_of(phase).data());
     }
     // The barrier before a gate makes all threads see the same faults, so they stop together.
     if (call.gate_before && fault_.found()) break;

@@ -36,11 +36,11 @@ inline constexpr char open_files[] = "open_files";
 inline constexpr char sockets[] = "sockets";
 inline constexpr char threads[] = "threads";
 inline constexpr char processes[] = "processes";
-inline constexpr char workers[] = "workers";                  // data-loader worker processes
-inline constexpr char output_bytes[] = "output_bytes";        // total size of the files the run writes
-inline constexpr char output_files[] = "output_files";        // and how many there are
+inline constexpr char workers[] = "workers";                            // data-loader worker processes
+inline constexpr char output_bytes[] = "output_bytes";                  // total size of the files the run writes
+inline constexpr char output_files[] = "output_files";                  // and how many there are
 inline constexpr char output_written_bytes[] = "output_written_bytes";  // counter: sizes at each closing, summed
-inline constexpr char disk_free_bytes[] = "disk_free_bytes";  // where the run writes
+inline constexpr char disk_free_bytes[] = "disk_free_bytes";            // where the run writes
 
 // The machine and its control group.
 inline constexpr char cpus[] = "cpus";                                  // gauge: cores this run may use
