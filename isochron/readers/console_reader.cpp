@@ -17,6 +17,7 @@ namespace isochron {
 namespace {
 
 constexpr int kMostOfOneNotice = 200;
+constexpr size_t kLongestTold = 1000;
 
 // Tables printed row by row: "epoch  train_loss  valid_loss  time" (fastai), "… dur" (skorch).
 class TableReader {
@@ -94,8 +95,10 @@ struct ConsoleReader::State {
     const std::string_view tail = bars.empty() ? text : text.substr(std::min(bars.back().end, text.size()));
     const std::string lower_text = lowered(text);
     std::optional<LogEvent> event;
+    // What a line says about progress stands at its beginning; a line of pages is data.
     if (!trimmed(tail).empty())
-      event = read_event(tail, std::string_view(lower_text).substr(text.size() - tail.size()), table);
+      event = read_event(tail.substr(0, kLongestTold),
+                         std::string_view(lower_text).substr(text.size() - tail.size(), kLongestTold), table);
     const bool progress = !bars.empty() || (event && event->kind != LogEvent::Kind::run_end);
     const auto time = time_of(into, line, stamp, progress);
     for (const Bar& bar : bars) into.add_bar(bar, time);
@@ -108,9 +111,8 @@ struct ConsoleReader::State {
 
   void read_notice(FitBuilder& into, const Terminal::Line& line, std::string_view lower_text,
                    std::optional<double> time, bool progress) {
-    const std::string where = source + ":" + std::to_string(line.number);
-    if (const std::string_view framework = framework_hint(lower_text); !framework.empty())
-      into.fact({"framework", std::string(framework), where});
+    const auto [notice, framework] = match_notices(lower_text);
+    if (!framework.empty()) into.fact({"framework", std::string(framework), ""});
     if (progress) {  // the run went on: what looked like its end was not
       for (Fact& fact : fatal) {
         fact.key += ".survived";
@@ -118,9 +120,9 @@ struct ConsoleReader::State {
       }
       fatal.clear();
     }
-    const auto notice = match_notice(lower_text);
     const auto exception = traceback.feed(line.text);
     if (!notice && !exception) return;
+    const std::string where = source + ":" + std::to_string(line.number);
     if (notice) note_shuffle(into, *notice, line, where);
     const std::string value(trimmed(line.text).substr(0, 300));
     if (notice && counts[notice->key]++ < kMostOfOneNotice) {

@@ -92,9 +92,16 @@ void EpochDraft::add_step(const LogEvent& event, std::optional<double> time) {
       inputs_covered += covered;
     }
   }
+  if (covered > 0) stride = covered;
   last_step = event.step;
   last_step_time = time;
   if (steps && *last_step >= *steps && time) end = time;
+}
+
+bool EpochDraft::steps_done() const {
+  if (!steps || !last_step) return false;
+  const int64_t last = *steps - (*first_step == 0 ? 1 : 0);
+  return *last_step + std::max<int64_t>(stride, 1) > last;
 }
 
 std::optional<int64_t> EpochDraft::step_count() const {
@@ -143,6 +150,11 @@ std::optional<Measured> EpochDraft::seconds() const {
     const double time = *end - *begin;
     by_clock = Measured{time, std::max(0.0, time - clock_resolution), time + clock_resolution} *
                (1.0 / static_cast<double>(covers));
+  } else if (begin && !end && last_step_time && last_step && *last_step > 0 && steps_done()) {
+    // Drawn out from the last line about a step to the last step.
+    const double factor =
+        std::max(1.0, static_cast<double>(*steps) / static_cast<double>(*last_step + (*first_step == 0 ? 1 : 0)));
+    by_clock = Measured::exact((*last_step_time - *begin) * factor);
   }
   std::optional<Measured> best = printed;
   if (!best) {

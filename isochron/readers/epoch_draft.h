@@ -44,6 +44,7 @@ struct EpochDraft {
   std::vector<BarState> inner;  // validation and other bars within it
   // From lines about steps:
   std::optional<int64_t> first_step, last_step, steps;
+  int64_t stride = 0;                                     // between the last two such lines
   std::optional<double> first_step_time, last_step_time;  // on the log's clock
   double step_seconds = 0, input_seconds = 0;             // summed over the steps such lines cover
   int64_t steps_covered = 0, inputs_covered = 0;
@@ -53,6 +54,8 @@ struct EpochDraft {
   std::map<std::string, double> metrics;
 
   void add_step(const LogEvent& event, std::optional<double> time);
+  // The last step was told, or would have been by the next line about one.
+  bool steps_done() const;
   // How many steps it has, if anything says so.
   std::optional<int64_t> step_count() const;
   // The time of its bars, its steps, or by the clock; printed times come first.

@@ -178,9 +178,8 @@ RunRecord FitBuilder::record_of(Fit fit) {
   for (const EpochDraft& draft : fit.drafts) {
     const bool last = &draft == &fit.drafts.back();
     const bool bar_done = draft.train && draft.train->complete();
-    const bool steps_done = draft.steps && draft.last_step && *draft.last_step >= *draft.steps;
     const int index = static_cast<int>(draft.index + (zero_based ? 1 : 0));
-    if (last && !draft.ended && !bar_done && !steps_done) {
+    if (last && !draft.ended && !bar_done && !draft.steps_done()) {
       OpenEpoch open{index, draft.begin.value_or(0), std::nullopt, draft.step_count()};
       if (draft.train)
         open.step = draft.train->step;

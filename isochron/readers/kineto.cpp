@@ -1,5 +1,6 @@
 #include "isochron/readers/kineto.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
@@ -185,6 +186,14 @@ float input_elements(std::string_view dims) {
   return static_cast<float>(total);
 }
 
+std::string_view input_dims(std::string_view args) {
+  constexpr std::string_view kKey = "\"Input Dims\"";
+  const void* found = memmem(args.data(), args.size(), kKey.data(), kKey.size());
+  if (!found) return {};
+  const auto at = static_cast<size_t>(static_cast<const char*>(found) - args.data()) + kKey.size();
+  return args.substr(std::min(args.find('[', at), args.size()));
+}
+
 struct Fields {
   std::string_view ph, name, pid, tid, ts, dur, category, dims;
 };
@@ -223,6 +232,11 @@ Fields read_fields(std::string_view object) {
     if (object[i] == '"') {
       value = skip_string();
     } else if (object[i] == '{' || object[i] == '[') {
+      if (key == "args" && !out.ph.empty() && !out.ts.empty() && !out.dur.empty() && !out.tid.empty() &&
+          !out.name.empty()) {
+        out.dims = input_dims(object.substr(i));  // all else is known: the rest need not be walked through
+        break;
+      }
       const size_t start = i;
       int depth = 0;
       do {
@@ -236,10 +250,7 @@ Fields read_fields(std::string_view object) {
         ++i;
       } while (i < object.size() && depth > 0);
       value = object.substr(start, i - start);
-      if (key == "args") {
-        const size_t dims = value.find("\"Input Dims\"");
-        if (dims != std::string_view::npos) out.dims = value.substr(std::min(value.find('[', dims), value.size()));
-      }
+      if (key == "args") out.dims = input_dims(value);
       continue;
     } else {
       const size_t start = i;

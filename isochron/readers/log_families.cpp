@@ -1,7 +1,9 @@
 #include "isochron/readers/log_families.h"
 
+#include <bitset>
 #include <vector>
 
+#include "isochron/readers/needle_index.h"
 #include "isochron/readers/pattern.h"
 
 namespace isochron {
@@ -115,11 +117,19 @@ struct Compiled {
   Pattern pattern;
 };
 
-const std::vector<Compiled>& compiled() {
-  static const std::vector<Compiled> all = [] {
+struct Table {
+  std::vector<Compiled> rows;
+  NeedleIndex required;
+};
+
+const Table& table() {
+  static const Table all = [] {
     std::vector<Compiled> rows;
     for (const Family& family : kFamilies) rows.push_back({&family, Pattern(family.pattern)});
-    return rows;
+    std::vector<std::string_view> required;
+    for (const Compiled& row : rows) required.push_back(row.pattern.required());
+    NeedleIndex index(required);
+    return Table{std::move(rows), std::move(index)};
   }();
   return all;
 }
@@ -127,7 +137,14 @@ const std::vector<Compiled>& compiled() {
 }  // namespace
 
 std::optional<LogEvent> match_log_family(std::string_view line, std::string_view line_lower) {
-  for (const Compiled& row : compiled()) {
+  std::bitset<std::size(kFamilies)> possible;
+  table().required.find(line_lower, [&](size_t row) {
+    possible.set(row);
+    return true;
+  });
+  for (size_t i = 0; i < std::size(kFamilies); ++i) {
+    if (!possible.test(i)) continue;
+    const Compiled& row = table().rows[i];
     auto event = row.pattern.match(line, line_lower);
     if (!event) continue;
     event->kind = row.family->kind;

@@ -1,7 +1,9 @@
 #include "isochron/readers/notices.h"
 
+#include <algorithm>
 #include <array>
 
+#include "isochron/readers/needle_index.h"
 #include "isochron/readers/scan.h"
 
 namespace isochron {
@@ -139,30 +141,62 @@ constexpr auto kRows = std::to_array<Row>({
     {"validation", "***** running evaluation"},
 });
 
+struct Hint {
+  std::string_view part;
+  std::string_view framework;
+};
+constexpr auto kHints = std::to_array<Hint>({
+    {"site-packages/lightning/", "lightning"},
+    {"pytorch_lightning", "lightning"},
+    {"`trainer.fit`", "lightning"},
+    {"lightning.pytorch", "lightning"},
+    {"site-packages/keras/", "keras"},
+    {"keras/src/", "keras"},
+    {".keras", "keras"},
+    {"tensorflow", "tensorflow"},
+    {"tf.function", "tensorflow"},
+    {"tf.data", "tensorflow"},
+    {"absl::initializelog", "tensorflow"},
+    {"site-packages/torch/", "torch"},
+    {"torch.", "torch"},
+    {"syncactivityprofilerhandler", "torch"},
+    {"dataloader worker", "torch"},
+    {"pytorch", "torch"},
+});
+
+const NeedleIndex& notice_index() {
+  static const NeedleIndex index = [] {
+    std::vector<std::string_view> needles;
+    for (const Row& row : kRows) needles.push_back(row.first);
+    for (const Hint& hint : kHints) needles.push_back(hint.part);
+    return NeedleIndex(needles);
+  }();
+  return index;
+}
+
 }  // namespace
 
-std::optional<Notice> match_notice(std::string_view line_lower) {
-  for (const Row& row : kRows) {
-    if (line_lower.find(row.first) == std::string_view::npos) continue;
-    if (!row.second.empty() && line_lower.find(row.second) == std::string_view::npos) continue;
-    return Notice{row.key, row.fatal};
+LineNotices match_notices(std::string_view line_lower) {
+  LineNotices out;
+  size_t best = kRows.size(), hint = kHints.size();
+  notice_index().find(line_lower, [&](size_t needle) {
+    if (needle >= kRows.size()) {
+      hint = std::min(hint, needle - kRows.size());
+    } else if (needle < best) {
+      const Row& row = kRows[needle];
+      if (row.second.empty() || line_lower.find(row.second) != std::string_view::npos) best = needle;
+    }
+    return true;
+  });
+  if (hint < kHints.size()) out.framework = kHints[hint].framework;
+  if (best < kRows.size()) {
+    out.notice = Notice{kRows[best].key, kRows[best].fatal};
+    return out;
   }
   const std::string_view words = trimmed(line_lower);
   if (words == "killed" || words == "terminated" || words.ends_with(" killed") || words.ends_with(": killed"))
-    return Notice{"killed", true};
-  return std::nullopt;
-}
-
-std::string_view framework_hint(std::string_view line_lower) {
-  const auto has = [&](std::string_view part) { return line_lower.find(part) != std::string_view::npos; };
-  if (has("site-packages/lightning/") || has("pytorch_lightning") || has("`trainer.fit`") || has("lightning.pytorch"))
-    return "lightning";
-  if (has("site-packages/keras/") || has("keras/src/") || has(".keras")) return "keras";
-  if (has("tensorflow") || has("tf.function") || has("tf.data") || has("absl::initializelog")) return "tensorflow";
-  if (has("site-packages/torch/") || has("torch.") || has("syncactivityprofilerhandler") || has("dataloader worker") ||
-      has("pytorch"))
-    return "torch";
-  return "";
+    out.notice = Notice{"killed", true};
+  return out;
 }
 
 std::optional<std::string> TracebackReader::feed(std::string_view line) {

@@ -12,10 +12,11 @@ struct Notice {
   bool fatal = false;  // if nothing comes after it, this ended the run
 };
 
-std::optional<Notice> match_notice(std::string_view line_lower);
-
-// The framework a line betrays by paths and names, or "".
-std::string_view framework_hint(std::string_view line_lower);
+struct LineNotices {
+  std::optional<Notice> notice;
+  std::string_view framework;  // that the line betrays by paths and names, or ""
+};
+LineNotices match_notices(std::string_view line_lower);
 
 // Follows Python tracebacks through the lines of a log.
 class TracebackReader {

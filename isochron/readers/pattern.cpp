@@ -179,7 +179,6 @@ bool Pattern::run(const Sequence& nodes, size_t index, size_t at, Attempt& attem
 }
 
 std::optional<LogEvent> Pattern::match(std::string_view line, std::string_view line_lower) const {
-  if (line_lower.find(required_) == std::string_view::npos) return std::nullopt;
   int budget = 20000;
   const Node& first = nodes_.front();
   for (size_t at = 0; at <= line.size() && budget > 0; ++at) {

@@ -31,6 +31,8 @@ class Pattern {
   ~Pattern();
   Pattern(Pattern&&) noexcept;
 
+  // A piece of text every match contains, in lower case: a cheap first test.
+  const std::string& required() const { return required_; }
   // `line_lower` is the line in lower case, of the same length.
   std::optional<LogEvent> match(std::string_view line, std::string_view line_lower) const;
 
@@ -42,7 +44,7 @@ class Pattern {
   static bool run(const Sequence& nodes, size_t index, size_t at, Attempt& attempt);
 
   Sequence nodes_;
-  std::string required_;  // a piece of text every match contains: a cheap first test
+  std::string required_;
 };
 
 }  // namespace isochron

@@ -186,7 +186,8 @@ bool read_keras(std::string_view line, size_t from, size_t slash, Bar& bar) {
   bar.event.steps = scan.count();
   if (!bar.event.step || (!bar.event.steps && !scan.literal("unknown"))) return false;
   bar.label = trimmed(line.substr(from, start - from));
-  if (lowered(bar.label).ends_with("epoch")) return false;  // "Epoch 3/10 - loss: 0.1" counts epochs
+  const std::string_view word = bar.label.substr(bar.label.size() > 5 ? bar.label.size() - 5 : 0);
+  if (lowered(word) == "epoch") return false;  // "Epoch 3/10 - loss: 0.1" counts epochs
   scan.skip_spaces();
   if (scan.any_of("[")) {
     const std::string_view rest = scan.rest();
@@ -252,6 +253,7 @@ std::vector<Bar> find_bars(std::string_view line) {
   size_t from = 0;  // the end of the last bar
   for (size_t at = 0; at < line.size(); ++at) {
     const char c = line[at];
+    if (c != '[' && c != '/' && c != '|' && c != kHeavyLine[0]) continue;
     Bar bar;
     bar.event.kind = LogEvent::Kind::progress;
     bool found = false;

@@ -321,6 +321,18 @@ TEST(ConsoleReader, UnfinishedEpochStaysOpen) {
   EXPECT_EQ(run.planned_epochs, 8);
 }
 
+TEST(ConsoleReader, LastLineAboutAStepMayStandBeforeTheLastStep) {
+  // Every tenth of 25 steps, counted from 0: nothing comes after step 20, and the epoch is over.
+  const auto run = read(
+                       "10:00:00 epoch 0 step 0/25\n10:00:10 epoch 0 step 10/25\n10:00:20 epoch 0 step 20/25\n"
+                       "10:00:25 epoch 1 step 0/25\n10:00:35 epoch 1 step 10/25\n10:00:45 epoch 1 step 20/25\n")
+                       .back();
+  EXPECT_FALSE(run.open_epoch);
+  ASSERT_EQ(run.epochs.size(), 2u);
+  EXPECT_DOUBLE_EQ(run.epochs[0].seconds, 25);
+  EXPECT_NEAR(run.epochs[1].seconds, 24, 1.5);
+}
+
 TEST(ConsoleReader, LiveTimesGiveEpochsThatTheLogDoesNot) {
   ConsoleReader reader;
   reader.feed("starting\n", 1.0);
