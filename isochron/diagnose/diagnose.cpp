@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kOverall = 0.3;   // share of all time from which something makes even epochs slow
 constexpr double kMention = 0.03;  // smaller shares are not worth a verdict
+constexpr double kMinor = 0.3;     // a cause that explains less is not the answer while more is unexplained
 constexpr double kUnknown = 0.2;   // an unexplained rest from which it is said
 
 // Certainty first among causes that explain about as much.
@@ -63,7 +64,7 @@ std::vector<std::string> epoch_lines(const Case& patient) {
 // Which question a record without enough evidence leaves open.
 Verdict unknown_rest(const Case& patient, Symptom symptom, double share) {
   Verdict verdict{symptom, Cause::unknown, share, 0.5};
-  verdict.summary = share > 0.95
+  verdict.summary = share > 1 - kMinor
                         ? shape_text(patient) + "; why, this record does not tell"
                         : fmt::format("{} of the extra time is not explained by this record", percent_text(share));
   verdict.evidence = epoch_lines(patient);
@@ -114,9 +115,32 @@ std::vector<Verdict> terminal_verdicts(const Case& patient, const std::vector<Fi
   return verdicts;
 }
 
-}  // namespace
+// A run that counts steps only: its readings, in at most a dozen parts, take the place of epochs.
+RunRecord in_parts(const RunRecord& run) {
+  constexpr size_t kParts = 12;
+  RunRecord parts = run;
+  const size_t group = (run.steps.size() + kParts - 1) / kParts;
+  double start = 0;
+  for (size_t i = 0; i < run.steps.size(); i += group) {
+    Epoch part;
+    part.index = static_cast<int>(parts.epochs.size()) + 1;
+    part.start = start;
+    double input = 0, count = 0;
+    for (size_t k = i; k < std::min(i + group, run.steps.size()); ++k) {
+      part.seconds += run.steps[k].seconds;
+      input += run.steps[k].input_seconds.value_or(0);
+      ++count;
+    }
+    // The last group may be smaller; all parts stand for as many steps.
+    part.seconds *= static_cast<double>(group) / count;
+    if (input > 0) part.input_seconds = input * static_cast<double>(group) / count;
+    start += part.seconds;
+    parts.epochs.push_back(part);
+  }
+  return parts;
+}
 
-std::vector<Verdict> diagnose(const RunRecord& run) {
+std::vector<Verdict> diagnose_epochs(const RunRecord& run) {
   const Case patient(run);
   std::vector<Finding> findings;
   for (const Rule rule : rules::kAll) rule(patient, findings);
@@ -159,15 +183,25 @@ std::vector<Verdict> diagnose(const RunRecord& run) {
     verdicts.push_back({symptom, finding.cause, share, finding.confidence, std::move(finding.summary),
                         std::move(finding.evidence), fix_for(finding.cause, run.framework)});
   }
-  if (left > kUnknown || verdicts.empty()) {
-    Verdict rest = unknown_rest(patient, symptom, symptom == Symptom::slow_overall ? 0 : left);
-    if (verdicts.empty())
-      verdicts.push_back(std::move(rest));
-    else if (symptom != Symptom::slow_overall)
-      verdicts.push_back(std::move(rest));
+  if (symptom != Symptom::slow_overall && (left > kUnknown || verdicts.empty())) {
+    // Where the causes found explain little, that is the answer.
+    const bool first = verdicts.empty() || (verdicts.front().share < kMinor && left > 2 * verdicts.front().share);
+    verdicts.insert(first ? verdicts.begin() : verdicts.end(), unknown_rest(patient, symptom, left));
   }
   if (verdicts.front().cause != Cause::unknown)
     verdicts.front().summary = shape_text(patient) + "; " + verdicts.front().summary;
+  return verdicts;
+}
+
+}  // namespace
+
+std::vector<Verdict> diagnose(const RunRecord& run) {
+  constexpr size_t kFewestReadings = 6;
+  if (!run.epochs.empty() || run.open_epoch || run.steps.size() < kFewestReadings) return diagnose_epochs(run);
+  std::vector<Verdict> verdicts = diagnose_epochs(in_parts(run));
+  verdicts.front().evidence.push_back(fmt::format(
+      "this run counts steps, not epochs: its {} readings of step times are taken in equal parts, called epochs here",
+      run.steps.size()));
   return verdicts;
 }
 

@@ -243,6 +243,21 @@ TEST(Rules, TensorFlowsOwnPauses) {
   expect(run_of({1.1, 1.0, 1.1, 2.55, 1.0, 5.11, 2.55, 1.1}, "keras"), Symptom::uneven, Cause::wait_lock);
 }
 
+TEST(Rules, RunsThatCountStepsOnly) {
+  RunRecord run;
+  for (int i = 0; i < 60; ++i) {
+    Step step;
+    step.index = i * 10;
+    step.seconds = 0.1 * (1 + i / 20.0);
+    run.steps.push_back(step);
+  }
+  expect(run, Symptom::slowing, Cause::unknown);
+  for (Step& step : run.steps) step.seconds = 0.1;
+  expect(run, Symptom::healthy, Cause::none);
+  for (Step& step : run.steps) step.input_seconds = 0.08;
+  expect(run, Symptom::slow_overall, Cause::input_bound);
+}
+
 TEST(Rules, Stuck) {
   RunRecord run = run_of({1.5, 1.3});
   run.open_epoch = OpenEpoch{3, 2.8, 0, 67};

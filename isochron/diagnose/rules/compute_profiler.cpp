@@ -9,36 +9,38 @@ namespace isochron::rules {
 
 void compute_profiler(const Case& patient, std::vector<Finding>& findings) {
   if (patient.shape.symptom == Symptom::healthy || patient.empty()) return;
-  const auto position = [&](const Fact& fact) {
-    size_t at = 0;
-    while (at < patient.epochs().size() && patient.epoch(at).index < fact.epoch) ++at;
-    return at;
+  // Epochs a profiler was on from beginning to end, by the lines it leaves in the log.
+  std::vector<int> covered;
+  const Fact *start = nullptr, *first = nullptr, *stop = nullptr;
+  const auto cover = [&](int from, int until) {
+    for (const Epoch& epoch : patient.epochs())
+      if (epoch.index >= from && epoch.index < until) covered.push_back(epoch.index);
   };
-  const Fact* start = nullptr;
   for (const Fact& fact : patient.run.facts) {
-    if (fact.key == "profiler.start") start = &fact;
+    if (fact.key == "profiler.start" && !start) start = &fact;
     if (fact.key != "profiler.stop" || !start) continue;
-    const size_t from = position(*start), to = position(fact);
+    const size_t before = covered.size();
+    cover(start->epoch, fact.epoch);
+    if (covered.size() > before && !first) {
+      first = start;
+      stop = &fact;
+    }
     start = nullptr;
-    if (to < from + 2 || from != patient.shape.change || patient.shape.symptom == Symptom::slow_first) continue;
-    Finding finding{Cause::compute_profiler, 0.95 * patient.shape.extra_total, 0.92};
-    finding.summary = fmt::format("a profiler runs from epoch {} on, and epochs take {:.1f}x as long",
-                                  patient.epoch(from).index, patient.shape.ratio);
-    finding.evidence.push_back(fmt::format(
-        "a profiler was started before epoch {} and stopped only after epoch {} ({})", patient.epoch(from).index,
-        patient.epoch(std::min(to, patient.epochs().size()) - 1).index, fact.source));
-    findings.push_back(std::move(finding));
-    return;
   }
-  if (start && position(*start) == patient.shape.change && patient.shape.symptom != Symptom::slow_first &&
-      position(*start) < patient.epochs().size()) {
-    Finding finding{Cause::compute_profiler, 0.95 * patient.shape.extra_total, 0.9};
-    finding.summary = fmt::format("a profiler runs from epoch {} on, and epochs take {:.1f}x as long",
-                                  patient.epoch(patient.shape.change).index, patient.shape.ratio);
-    finding.evidence.push_back(fmt::format("a profiler was started before epoch {} and never stopped ({})",
-                                           patient.epoch(patient.shape.change).index, start->source));
-    findings.push_back(std::move(finding));
+  if (start) {
+    cover(start->epoch, patient.epochs().back().index + 1);
+    if (!first) first = start;
   }
+  if (!first || covered.empty() || !patient.matches_slow(covered)) return;
+  // In the first epoch other things happen once, too.
+  const bool at_start = patient.shape.symptom == Symptom::slow_first;
+  Finding finding{Cause::compute_profiler, (at_start ? 0.6 : 0.95) * patient.shape.extra_total, at_start ? 0.55 : 0.92};
+  finding.summary = fmt::format("a profiler runs in the slow epochs, which take {:.1f}x as long", patient.shape.ratio);
+  finding.evidence.push_back(
+      fmt::format("a profiler was started before or in epoch {} ({}) and {}", std::max(first->epoch, 1), first->source,
+                  stop ? fmt::format("stopped only after epoch {} ({})", stop->epoch - 1, stop->source)
+                       : std::string("never stopped")));
+  findings.push_back(std::move(finding));
 }
 
 }  // namespace isochron::rules

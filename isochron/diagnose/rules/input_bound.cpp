@@ -11,6 +11,27 @@ namespace {
 
 constexpr double kBound = 0.4;  // share of the time waiting for data from which the input is the bottleneck
 
+// Whether the traced steps are as long as those of slow epochs are.
+bool of_slow_epochs(const Case& patient) {
+  const auto per_step = [&](bool slow) {
+    std::vector<double> seconds;
+    for (size_t i = 0; i < patient.epochs().size(); ++i)
+      if (patient.shape.slow(i) == slow && patient.epoch(i).steps && *patient.epoch(i).steps > 0)
+        seconds.push_back(patient.epoch(i).seconds / static_cast<double>(*patient.epoch(i).steps));
+    return median_of(std::move(seconds));
+  };
+  const double slow = per_step(true), usual = per_step(false);
+  for (const Profile& profile : patient.run.profiles) {
+    const double traced = steps_total(profile) / static_cast<double>(std::max<size_t>(profile.steps.size(), 1));
+    if (slow > 0 && usual > 0) {
+      if (traced > 0.5 * (slow + usual)) return true;
+    } else if (patient.shape.symptom == Symptom::slow_first && profile.steps.front().index < 50) {
+      return true;  // the first steps of the run
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 void input_bound(const Case& patient, std::vector<Finding>& findings) {
@@ -75,7 +96,11 @@ void input_bound(const Case& patient, std::vector<Finding>& findings) {
       return patient.epoch(i).input_seconds ? patient.epoch(i).input_seconds : patient.phase(i, Phase::input);
     });
     finding.overall = false;
-    finding.seconds = patient.run.profiles.empty() || known > 0 ? more : 0.3 * share * patient.shape.extra_total;
+    finding.seconds = more;
+    if (known == 0) {
+      // A trace of the slow epochs themselves speaks for them; one of the others says little.
+      finding.seconds = share * (of_slow_epochs(patient) ? 0.9 : 0.2) * patient.shape.extra_total;
+    }
     finding.confidence *= 0.8;
   } else {
     finding.seconds = share * patient.total;
