@@ -51,6 +51,7 @@ void BarState::update(const LogEvent& event, std::optional<double> time) {
 }
 
 std::optional<Measured> BarState::seconds() const {
+  if (step == 0) return std::nullopt;
   const auto count = static_cast<double>(step);
   std::optional<Measured> by_rate;
   if (step_time && count > 0) {

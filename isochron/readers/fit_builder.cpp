@@ -204,10 +204,9 @@ void FitBuilder::add_train_bar(const LogEvent& event, bool keras, std::optional<
   if (event.epoch && *event.epoch <= kLargestIndex) {
     const bool other = !draft || !draft->numbered || draft->index != *event.epoch;
     draft = &open(*event.epoch, true, time);
-    // The bar of a probe after training bears the last epoch's name: it has other steps, and the epoch is told.
-    if (!other && draft->train && draft->train->complete() && step < draft->train->step &&
-        event.steps != draft->train->steps)
-      return;
+    // A bar that begins again under the name of an epoch that is told: Lightning's on its way to the next one, or a
+    // probe after training.
+    if (!other && draft->train && draft->train->complete() && step < draft->train->step) return;
   } else {
     const bool running = draft && !draft->ended;
     const bool same = running && draft->train && draft->train->steps == event.steps &&

@@ -66,6 +66,7 @@ void TraceCollector::find_steps(uint32_t thread) {
         begin = std::min(begin, event.start);
         end = std::max(end, event.start + event.duration);
       }
+    if (ends.empty()) ends = repeated_calls(thread);
     for (size_t i = 0; i < ends.size(); ++i) {
       steps_.push_back({begin, ends[i] - begin, static_cast<int64_t>(i), thread});
       begin = ends[i];
@@ -89,6 +90,29 @@ void TraceCollector::find_steps(uint32_t thread) {
     }
     steps_ = std::move(grouped);
   }
+}
+
+// Where neither marks nor updates tell steps: the call that takes most of the thread's time, again and again, is one.
+std::vector<double> TraceCollector::repeated_calls(uint32_t thread) const {
+  std::vector<const Event*> outer;  // calls nobody on this thread made
+  for (const Event& event : events_)
+    if (event.thread == thread) outer.push_back(&event);
+  std::sort(outer.begin(), outer.end(), [](const Event* a, const Event* b) {
+    return a->start != b->start ? a->start < b->start : a->duration > b->duration;
+  });
+  std::map<uint32_t, std::pair<double, std::vector<double>>> by_name;  // time in all, ends
+  double end = -1e300, window = 0;
+  for (const Event* event : outer) {
+    if (event->start < end) continue;
+    end = event->start + event->duration;
+    auto& [total, ends] = by_name[event->name];
+    total += event->duration;
+    ends.push_back(end);
+    window += event->duration;
+  }
+  for (auto& [name, calls] : by_name)
+    if (calls.second.size() >= 3 && calls.first > 0.5 * window) return calls.second;
+  return {};
 }
 
 std::optional<size_t> TraceCollector::step_at(double time) const {

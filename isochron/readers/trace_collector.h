@@ -58,6 +58,7 @@ class TraceCollector {
 
   uint32_t main_thread() const;
   void find_steps(uint32_t thread);
+  std::vector<double> repeated_calls(uint32_t thread) const;
   std::optional<size_t> step_at(double time) const;
   void attribute(Profile& profile, uint32_t main);
   void keep_largest(Profile& profile) const;

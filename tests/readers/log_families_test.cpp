@@ -113,7 +113,8 @@ const Excerpt kExcerpts[] = {
      "\rEpoch 0: 100%|##| 188/188 [00:10<00:00, 18.1it/s, v_num=0]\nValidation: |  | 0/? [00:00<?, ?it/s]\x1b[A"
      "\nValidation DataLoader 0: 100%|##| 47/47 [00:02<00:00, 20.1it/s]\x1b[A\n\rEpoch 0: 100%|##| 188/188 "
      "[00:12<00:00, "
-     "14.8it/s, v_num=0]\rEpoch 1: 100%|##| 188/188 [00:11<00:00, 15.9it/s, v_num=0]\n",
+     "14.8it/s, v_num=0]\rEpoch 0:   0%| | 0/188 [00:00<?, ?it/s]\rEpoch 1: 100%|##| 188/188 [00:11<00:00, 15.9it/s, "
+     "v_num=0]\n",
      {{1, 12.7}, {2, 11.8}}},
     {"lightning_rich",
      "\x1b[2KEpoch 0/1 \u2501\u2501\u2501 188/188 0:00:01 \u2022 0:00:00 108.77it/s loss: 0.1\nValidation "

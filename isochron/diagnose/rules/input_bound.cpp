@@ -98,8 +98,8 @@ void input_bound(const Case& patient, std::vector<Finding>& findings) {
     finding.overall = false;
     finding.seconds = more;
     if (known == 0) {
-      // A trace of the slow epochs themselves speaks for them; one of the others says little.
-      finding.seconds = share * (of_slow_epochs(patient) ? 0.9 : 0.2) * patient.shape.extra_total;
+      // A trace of the slow epochs themselves speaks for them; one of the others only if there is little but waiting.
+      finding.seconds = share * (share > 0.7 || of_slow_epochs(patient) ? 0.9 : 0.2) * patient.shape.extra_total;
     }
     finding.confidence *= 0.8;
   } else {
