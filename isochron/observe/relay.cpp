@@ -145,7 +145,7 @@ void Relay::on_signal() {
     const bool by_terminal = info.ssi_code == SI_KERNEL;
     switch (signal) {
       case SIGCHLD:
-        on_child_change();
+        on_child_change(true);
         break;
       case SIGWINCH:
         copy_window_size();
@@ -171,11 +171,11 @@ void Relay::on_signal() {
   }
 }
 
-void Relay::on_child_change() {
+void Relay::on_child_change(bool follow_stops) {
   int status = 0;
   while (waitpid(child_.pid, &status, WNOHANG | WUNTRACED) > 0) {
     if (WIFSTOPPED(status)) {
-      if (child_.terminal >= 0 && raw_.active()) suspend();
+      if (follow_stops && child_.terminal >= 0 && raw_.active()) suspend();
     } else {
       ended_ = true;
       status_ = status;
@@ -185,7 +185,8 @@ void Relay::on_child_change() {
 
 void Relay::suspend() {
   raw_.leave();
-  raise(SIGSTOP);  // until the user's shell continues us; SIGCONT is then read in on_signal
+  raise(SIGSTOP);          // until the user's shell continues us; SIGCONT is then read in on_signal
+  on_child_change(false);  // the stop that led here is past: following it would stop us once more
   raw_.enter();
 }
 

@@ -52,7 +52,7 @@ class Relay {
   bool pump(Source& source);
   void pump_stdin();
   void on_signal();
-  void on_child_change();
+  void on_child_change(bool follow_stops);
   void suspend();
   void copy_window_size();
   void flush_notes();

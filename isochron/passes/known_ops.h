@@ -6,6 +6,7 @@
 namespace isochron {
 
 struct KnownOps {
+// clang-format off
 #define ISO_KNOWN_OPS(X)                                                                                              \
   X(abs)                                                                                                              \
   X(add)                                                                                                              \
@@ -16,6 +17,7 @@ struct KnownOps {
           X(mean) X(min) X(minimum) X(mul) X(neg) X(not_equal) X(pad) X(pow) X(prod) X(reciprocal) X(relu) X(reshape) \
               X(round) X(rsqrt) X(selu) X(sigmoid) X(sign) X(silu) X(slice) X(softplus) X(sqrt) X(square)             \
                   X(stop_gradient) X(sub) X(sum) X(tanh) X(transpose) X(where)
+// clang-format on
 #define ISO_KNOWN_OP(name) const Op* name = &op_named(#name);
   ISO_KNOWN_OPS(ISO_KNOWN_OP)
 #undef ISO_KNOWN_OP
