@@ -146,15 +146,14 @@ std::vector<size_t> Case::slow_epochs() const {
 }
 
 bool Case::matches_slow(const std::vector<int>& indices) const {
-  const auto slow = slow_epochs();
-  if (slow.empty()) return false;
-  size_t hit = 0, false_alarm = 0;
+  double hit = 0;
+  size_t false_alarm = 0;
   for (size_t i = 0; i < run.epochs.size(); ++i) {
-    const bool named = std::find(indices.begin(), indices.end(), run.epochs[i].index) != indices.end();
-    if (named && shape.slow(i)) ++hit;
-    if (named && !shape.slow(i) && i > 0) ++false_alarm;
+    if (std::find(indices.begin(), indices.end(), run.epochs[i].index) == indices.end()) continue;
+    hit += shape.extra[i];
+    if (!shape.slow(i) && i > 0) ++false_alarm;
   }
-  return hit * 5 >= slow.size() * 4 && false_alarm * 4 <= indices.size();
+  return hit > 0 && hit >= 0.8 * shape.extra_total && false_alarm * 4 <= indices.size();
 }
 
 std::string Case::epochs_text(const std::vector<size_t>& positions) const {

@@ -64,10 +64,13 @@ class Case {
   std::optional<double> highest(const char* key, double from, double to) const;
   bool watched() const { return run.samples.size() >= 4; }
 
+  // A cost in every epoch alike that is so large that what makes some of them slower hardly matters.
+  bool dwarfs_extra(double seconds) const { return seconds > 0.5 * total && seconds > 2 * shape.extra_total; }
+
   // "epoch 3", or "epochs 3, 6 and 9", by position.
   std::string epochs_text(const std::vector<size_t>& positions) const;
   std::vector<size_t> slow_epochs() const;
-  // Sets of epochs by number: do they hold all slow epochs and hardly any other?
+  // Epochs by number: do they hold most of the extra time, and hardly an epoch without?
   bool matches_slow(const std::vector<int>& indices) const;
 };
 

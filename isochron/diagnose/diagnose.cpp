@@ -21,9 +21,9 @@ double weight(const Finding& finding, double whole) {
   return finding.confidence * (0.1 + std::min(1.0, finding.seconds / std::max(whole, 1e-9)));
 }
 
-std::string shape_text(const Case& patient) {
+std::string shape_text(const Case& patient, Symptom symptom) {
   const EpochShape& shape = patient.shape;
-  switch (shape.symptom) {
+  switch (symptom) {
     case Symptom::slow_first:
       return fmt::format("epoch {} took {}, {:.1f}x the {} of the next ones", patient.epoch(0).index,
                          time_text(patient.epoch(0).seconds), shape.ratio, time_text(shape.usual));
@@ -37,7 +37,8 @@ std::string shape_text(const Case& patient) {
       return fmt::format("{} take {:.1f}x the usual {}", patient.epochs_text(patient.slow_epochs()), shape.ratio,
                          time_text(shape.usual));
     default:
-      return fmt::format("{} epochs of about {}", patient.epochs().size(), time_text(shape.usual));
+      return fmt::format("{} {} of about {}", patient.epochs().size(),
+                         patient.epochs().size() == 1 ? "epoch" : "epochs", time_text(shape.usual));
   }
 }
 
@@ -65,7 +66,7 @@ std::vector<std::string> epoch_lines(const Case& patient) {
 Verdict unknown_rest(const Case& patient, Symptom symptom, double share) {
   Verdict verdict{symptom, Cause::unknown, share, 0.5};
   verdict.summary = share > 1 - kMinor
-                        ? shape_text(patient) + "; why, this record does not tell"
+                        ? shape_text(patient, symptom) + "; why, this record does not tell"
                         : fmt::format("{} of the extra time is not explained by this record", percent_text(share));
   verdict.evidence = epoch_lines(patient);
   verdict.fix = how_to_find_out(symptom, patient.run.framework);
@@ -164,8 +165,7 @@ std::vector<Verdict> diagnose_epochs(const RunRecord& run) {
   } else {
     // What slows every epoch alike does not explain why some are slower, but may be much more time than they lost.
     for (Finding& finding : findings)
-      if (finding.overall && finding.seconds > 0.5 * patient.total && finding.seconds > 3 * whole &&
-          finding.confidence > 0.8) {
+      if (finding.overall && patient.dwarfs_extra(finding.seconds) && finding.confidence >= 0.75) {
         symptom = Symptom::slow_overall;
         whole = patient.total;
       }
@@ -189,7 +189,7 @@ std::vector<Verdict> diagnose_epochs(const RunRecord& run) {
     verdicts.insert(first ? verdicts.begin() : verdicts.end(), unknown_rest(patient, symptom, left));
   }
   if (verdicts.front().cause != Cause::unknown)
-    verdicts.front().summary = shape_text(patient) + "; " + verdicts.front().summary;
+    verdicts.front().summary = shape_text(patient, symptom) + "; " + verdicts.front().summary;
   return verdicts;
 }
 

@@ -130,6 +130,11 @@ EpochShape shape_of(const std::vector<double>& seconds, const std::vector<double
         if (seconds[i] > (later_symptom == Symptom::slowing ? 1.02 : kSlowEpoch) * base)
           later_extra[i] = seconds[i] - base;
   }
+  if (later_symptom == Symptom::uneven) {  // beside epochs that stand out, small unevenness is noise
+    const double most = *std::max_element(later_extra.begin(), later_extra.end());
+    for (double& extra : later_extra)
+      if (extra < 0.2 * most) extra = 0;
+  }
   const double later_total = std::accumulate(later_extra.begin(), later_extra.end(), 0.0);
   if (shape.first_is_slow && shape.first_overhead >= later_total) {
     shape.symptom = Symptom::slow_first;

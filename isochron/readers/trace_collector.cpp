@@ -45,7 +45,9 @@ uint32_t TraceCollector::main_thread() const {
   if (!steps_.empty())
     for (const StepMark& step : steps_) ++votes[step.thread];
   else
-    for (const Event& event : events_) ++votes[event.thread];
+    for (const Event& event : events_)
+      if (preferred_.empty() || preferred_.contains(event.thread)) ++votes[event.thread];
+  if (votes.empty()) return events_.front().thread;
   return std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; })
       ->first;
 }
@@ -146,6 +148,7 @@ void TraceCollector::attribute(Profile& profile, uint32_t main) {
     if (a.start != b.start) return a.start < b.start;
     return a.duration > b.duration;
   });
+  std::vector<PhaseSeconds> waits(steps, PhaseSeconds{});
   struct Open {
     double end;
     double self;
@@ -172,8 +175,7 @@ void TraceCollector::attribute(Profile& profile, uint32_t main) {
     if (top.event->thread == main) {
       profile.step_phases[*step][phase] += self;
     } else if (classes[top.event->name].waits && !top.waiting) {
-      // Another thread's wait holds the step up: it counts, at the expense of what the main thread seemed to do.
-      profile.step_phases[*step][phase] += top.event->duration;
+      waits[*step][phase] += top.event->duration;
     }
   };
   uint32_t thread = ~0u;
@@ -187,14 +189,22 @@ void TraceCollector::attribute(Profile& profile, uint32_t main) {
         {event.start + event.duration, event.duration, classes[event.name].phase.value_or(inherited), &event, waiting});
   }
   while (!stack.empty()) close();
+  // Another thread's wait holds the step up while the main thread seems to work: it goes first.
   for (size_t i = 0; i < steps; ++i) {
     PhaseSeconds& phases = profile.step_phases[i];
-    double sum = std::accumulate(phases.begin(), phases.end(), 0.0) - phases[static_cast<size_t>(Phase::other)];
+    const auto other = static_cast<size_t>(Phase::other);
     const double duration = profile.steps[i].seconds;
-    if (sum > duration && sum > 0)  // waits of other threads overlap with what the main thread did
-      for (double& seconds : phases) seconds *= duration / sum;
-    sum = std::min(sum, duration);
-    phases[static_cast<size_t>(Phase::other)] = duration - sum;
+    const auto scale = [](PhaseSeconds& seconds, double room) {
+      const double sum = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+      if (sum > room && sum > 0)
+        for (double& part : seconds) part *= room / sum;
+      return std::min(sum, room);
+    };
+    phases[other] = 0;
+    const double waited = scale(waits[i], duration);
+    const double worked = scale(phases, duration - waited);
+    for (size_t k = 0; k < phases.size(); ++k) phases[k] += waits[i][k];
+    phases[other] = std::max(0.0, duration - waited - worked);
     profile.steps[i].input_seconds = phases[static_cast<size_t>(Phase::input)];
   }
 }

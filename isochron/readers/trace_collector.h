@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -36,6 +37,8 @@ class TraceCollector {
   uint32_t thread_id(std::string_view name);
   void add(uint32_t thread, uint32_t name, double start, double duration, float elements = -1);
   void add_step(uint32_t thread, int64_t index, double start, double duration);
+  // The training loop runs on this thread; without such a word it is the one with the most events or step marks.
+  void prefer(uint32_t thread) { preferred_.insert(thread); }
   bool empty() const { return events_.empty() && steps_.empty(); }
   bool full() const;  // more events than memory should hold: the rest is left out
 
@@ -69,6 +72,7 @@ class TraceCollector {
   std::unordered_map<std::string, uint32_t> thread_ids_;
   std::vector<Event> events_;
   std::vector<StepMark> steps_;
+  std::set<uint32_t> preferred_;
 };
 
 }  // namespace isochron

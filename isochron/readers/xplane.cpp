@@ -174,7 +174,10 @@ struct XPlaneReader::State {
     if (level == Level::plane && field == 2) plane = bytes.substr(0, 200);
     if (level == Level::plane && (field == 4 || field == 5)) read_name(bytes, field == 4 ? names : stat_names);
     if (level == Level::plane && field == 6) read_plane_stat(bytes);
-    if (level == Level::line && field == 2) line_name = bytes.substr(0, 200);
+    if (level == Level::line && field == 2) {
+      line_name = bytes.substr(0, 200);
+      if (line_name == "python") trace.prefer(line);
+    }
     if (level == Level::line && field == 4) read_event(bytes);
   }
 

@@ -123,7 +123,7 @@ std::string diagnosis_text(const RunRecord& run, const std::vector<Verdict>& ver
   out += fmt::format("{}\n", paint.bold("Why"));
   for (const Verdict& verdict : verdicts) {
     std::string head = fmt::format("  {}", name_of(verdict.cause));
-    if (verdict.share > 0)
+    if (verdict.share > 0 && verdict.symptom != Symptom::died && verdict.symptom != Symptom::stuck)
       head += fmt::format(", {:.0f} % of the {}time", verdict.share * 100,
                           verdict.symptom == Symptom::slow_overall ? "" : "extra ");
     head += fmt::format(", confidence {:.0f} %", verdict.confidence * 100);

@@ -61,7 +61,7 @@ void compute_retrace(const Case& patient, std::vector<Finding>& findings) {
     share = traced > 0 && patient.total > 0 ? traced / patient.total : 0.6;  // a log does not say how much
   }
   finding.seconds = share * patient.total;
-  if (patient.shape.symptom != Symptom::healthy) {
+  if (patient.shape.symptom != Symptom::healthy && !patient.dwarfs_extra(finding.seconds)) {
     finding.overall = false;
     finding.seconds = std::min(share, 0.8) * patient.shape.extra_total;
     if (patient.shape.symptom == Symptom::slow_first) finding.seconds *= 0.3;  // retracing would not stop after it

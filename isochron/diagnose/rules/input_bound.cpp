@@ -90,7 +90,7 @@ void input_bound(const Case& patient, std::vector<Finding>& findings) {
   if (finding.evidence.empty()) return;
   const auto hint = patient.facts("input.workers");
   if (!hint.empty()) finding.evidence.push_back(fmt::format("\"{}\" ({})", hint.front()->value, hint.front()->source));
-  if (patient.shape.symptom != Symptom::healthy) {
+  if (patient.shape.symptom != Symptom::healthy && !patient.dwarfs_extra(share * patient.total)) {
     // What waiting explains of the extra time: only what slow epochs waited beyond the others.
     const double more = patient.explained([&](size_t i) {
       return patient.epoch(i).input_seconds ? patient.epoch(i).input_seconds : patient.phase(i, Phase::input);
