@@ -1,10 +1,10 @@
-# make build | demo | test | bench | install PREFIX=… | format | check | asan | tsan | debug | clean
+# make build | demo | test | test-scenarios | bench | install PREFIX=… | format | check | asan | tsan | debug | clean
 PREFIX ?= /usr/local
 # Warnings are errors here, on the compiler we test with; `make WERROR=OFF` for another one.
 WERROR ?= ON
 JOBS ?= $(shell nproc)
 
-.PHONY: build demo test bench install format check asan tsan debug clean deps
+.PHONY: build demo test test-scenarios bench install format check asan tsan debug clean deps
 
 build:
 	@cmake --preset release -DISOCHRON_WERROR=$(WERROR)
@@ -19,6 +19,10 @@ demo: deps build
 test: deps build
 	@cmake --build --preset release -j $(JOBS)
 	@ctest --preset release -j $(JOBS)
+
+# Programs with one fault each, live under `isochron watch`; some minutes.
+test-scenarios: deps build
+	@python3 tests/scenarios/run.py --isochron build/bin/isochron
 
 bench: deps build
 	@python3 bench/run.py

@@ -180,6 +180,7 @@ std::optional<Marker> by_user_name(const std::vector<PythonFrame>& frames) {
       {"fetch", Phase::input},           {"augment", Phase::input},         {"preprocess", Phase::input},
       {"collate", Phase::input},         {"load_data", Phase::input},       {"read_sample", Phase::input},
       {"load_sample", Phase::input},     {"read_record", Phase::input},     {"decode_image", Phase::input},
+      {"all_reduce", Phase::sync},       {"allreduce", Phase::sync},        {"barrier", Phase::sync},
       {"init_weights", Phase::init},     {"initialize", Phase::init},       {"init_params", Phase::init},
   };
   for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {

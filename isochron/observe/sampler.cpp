@@ -27,6 +27,12 @@ double wall_minus_monotonic() {
          static_cast<double>(wall.tv_nsec - monotonic.tv_nsec) * 1e-9;
 }
 
+std::vector<std::string> first_folder(const std::vector<std::string>& folders) {
+  return folders.empty() ? std::vector<std::string>{} : std::vector<std::string>{folders[0]};
+}
+
+}  // namespace
+
 double own_cpu_seconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -35,12 +41,6 @@ double own_cpu_seconds() {
   };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
-
-std::vector<std::string> first_folder(const std::vector<std::string>& folders) {
-  return folders.empty() ? std::vector<std::string>{} : std::vector<std::string>{folders[0]};
-}
-
-}  // namespace
 
 Sampler::Sampler(int pid, const SamplerOptions& options)
     : pid_(pid),

@@ -25,6 +25,9 @@
 
 namespace isochron::observe {
 
+// CPU time this process itself has used.
+double own_cpu_seconds();
+
 struct SamplerOptions {
   std::vector<std::string> folders;            // where the command is expected to write
   const HardwareCounters* counters = nullptr;  // attached before the command ran; may be absent

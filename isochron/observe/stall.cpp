@@ -47,6 +47,11 @@ bool waits_for_threads(const PythonThread& thread) {
          called(thread, "queue.py", "put") || called(thread, "concurrent/futures/");
 }
 
+bool launches(const PythonThread& thread) {
+  return called(thread, "torch/multiprocessing/spawn.py") || called(thread, "torch/distributed/elastic/") ||
+         called(thread, "torch/distributed/launcher/") || called(thread, "subprocess.py");
+}
+
 const PythonFrame* user_frame(const PythonThread& thread) {
   for (const PythonFrame& frame : thread.frames)
     if (is_user_file(frame.code->file)) return &frame;
@@ -71,10 +76,10 @@ class Examination {
  public:
   Examination(const StallSituation& situation, const ProcessTree& tree, Trainer& trainer)
       : situation_(situation), tree_(tree), trainer_(trainer) {
-    pid_ = tree.contains(trainer.pid()) ? trainer.pid() : busiest();
-    main_wait_ = waiting_of(pid_, pid_);
-    if (PythonProcess* python = trainer.python(pid_)) threads_ = python->threads();
-    if (!threads_.empty() && threads_[0].main) main_ = &threads_[0];
+    // The topmost interpreter, unless it only waits for the processes it launched to end.
+    const int top = trainer.topmost(tree);
+    examine(top ? top : busiest());
+    if (main_ && launches(*main_) && tree.contains(trainer.pid())) examine(trainer.pid());
   }
 
   StallFinding run() {
@@ -106,6 +111,14 @@ class Examination {
     for (const auto& [pid, process] : tree_.alive())
       if (process.counters.cpu_seconds > most) most = process.counters.cpu_seconds, best = pid;
     return best;
+  }
+
+  void examine(int pid) {
+    pid_ = pid;
+    main_wait_ = waiting_of(pid_, pid_);
+    threads_.clear();
+    if (PythonProcess* python = trainer_.python(pid_)) threads_ = python->threads();
+    main_ = !threads_.empty() && threads_[0].main ? &threads_[0] : nullptr;
   }
 
   void slow(std::string cause, const std::string& what) {

@@ -6,7 +6,7 @@ namespace isochron::observe {
 namespace {
 
 constexpr double kYoung = 20;           // seconds in which a child's role may still be unclear
-constexpr double kLongestRetry = 10;    // seconds between attempts to find an interpreter
+constexpr double kLongestRetry = 2;     // seconds between attempts to find an interpreter
 constexpr double kClearlyBusier = 1.5;  // CPU time that moves the title of trainer to another process
 
 // TensorFlow functions that say what a step waits for; their signatures have not changed since 2.2.
@@ -77,14 +77,36 @@ void Trainer::find_workers(const ProcessTree& tree, double now) {
   }
 }
 
+int Trainer::topmost(const ProcessTree& tree) const {
+  for (int pid = tree.root(); pid;) {
+    const auto found = candidates_.find(pid);
+    if (found != candidates_.end() && found->second.python) return pid;
+    int next = 0;  // a shell, a launcher script: on to its first child that leads to an interpreter
+    for (const auto& [child, candidate] : candidates_)
+      if (candidate.python && tree.contains(child)) {
+        int above = child;
+        while (tree.contains(above) && tree.alive().at(above).parent != pid) above = tree.alive().at(above).parent;
+        if (tree.contains(above)) {
+          next = above;
+          break;
+        }
+      }
+    pid = next;
+  }
+  return 0;
+}
+
 void Trainer::choose(const ProcessTree& tree) {
   const auto cpu = [&](int pid) { return tree.contains(pid) ? tree.alive().at(pid).counters.cpu_seconds : -1; };
-  int best = 0;
+  const auto clearly_busier = [&](int a, int b) { return cpu(a) > kClearlyBusier * cpu(b) + 1; };
+  const int top = topmost(tree);
+  int best = top;
   for (const auto& [pid, candidate] : candidates_)
     if (candidate.python && !workers_.contains(pid) && (best == 0 || cpu(pid) > cpu(best))) best = pid;
-  if (best == 0 || best == pid_) return;
-  if (pid_ == 0 || !tree.contains(pid_) || workers_.contains(pid_) || cpu(best) > kClearlyBusier * cpu(pid_) + 1)
-    pid_ = best;
+  const bool keeps =
+      tree.contains(pid_) && !workers_.contains(pid_) && clearly_busier(pid_, top) && !clearly_busier(best, pid_);
+  if (keeps) return;
+  pid_ = top == 0 || clearly_busier(best, top) ? best : top;
 }
 
 std::optional<Trainer::Look> Trainer::look(const ProcessTree& tree, double now) {

@@ -3,7 +3,8 @@
 //   Trainer trainer;
 //   Trainer::Look look = trainer.look(tree, now);      // ten times a second
 //
-// The trainer is the Python process with the most CPU time that is no data-loader worker. Without one
+// The trainer is the topmost Python process, unless another one that is no data-loader worker has used
+// clearly more CPU time (the ranks below a launcher). Without one
 // (a program in another language, an interpreter we can't read) looks stay empty and why_no_stacks()
 // says so.
 #pragma once
@@ -42,6 +43,8 @@ class Trainer {
   const std::set<int>& workers() const { return workers_; }
   // The Python version of the trainer ("3.11"), empty without one.
   std::string python_version() const;
+  // The Python process nearest to the root of the tree: the trainer, or what launched it; 0: none.
+  int topmost(const ProcessTree& tree) const;
   const std::string& why_no_stacks() const { return why_not_; }
 
   // Reader of a process' stacks, attached where possible; nullptr: no Python.

@@ -40,13 +40,26 @@ std::vector<std::string> likely_folders(int pid, const std::vector<std::string>&
   return folders;
 }
 
+sigset_t ending_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
+  return set;
+}
+
 std::string exit_text(int status) {
   return std::to_string(WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status));
 }
 
 }  // namespace
 
-WatchSession::WatchSession(WatchOptions options) : options_(std::move(options)) {}
+WatchSession::WatchSession(WatchOptions options) : options_(std::move(options)) {
+  const sigset_t set = ending_signals();
+  if (options_.pid)
+    pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  else
+    Relay::block_signals();
+}
 
 WatchSession::~WatchSession() {
   {
@@ -62,7 +75,6 @@ double WatchSession::seconds() const { return running_ ? seconds_between(start_n
 int WatchSession::run() { return options_.pid ? run_attached() : run_command(); }
 
 int WatchSession::run_command() {
-  Relay::block_signals();
   const Child child = launch(options_.command, [&](int pid) {
     start_ns_ = monotonic_ns();
     counters_.attach(pid);
@@ -86,8 +98,8 @@ int WatchSession::run_command() {
   stopping_.notify_all();
   thread_.join();
   const std::lock_guard lock(mutex_);
-  running_ = false;
   end_ = seconds();
+  running_ = false;
   facts_.push_back({"exit", exit_text(status), "wait status"});
   return shell_status(status);
 }
@@ -98,10 +110,7 @@ int WatchSession::run_attached() {
   start_ns_ = monotonic_ns();
   command_pid_ = options_.pid;
   sampler_ = std::make_unique<Sampler>(options_.pid, SamplerOptions{.folders = {folder_of_process(options_.pid)}});
-  sigset_t ending;
-  sigemptyset(&ending);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ending, signal);
-  pthread_sigmask(SIG_BLOCK, &ending, nullptr);
+  const sigset_t ending = ending_signals();
   thread_ = std::thread([&] { sample_until_stopped(); });
   // Until the process ends, or we are told to leave it alone.
   const timespec moment{0, 100'000'000};
@@ -116,9 +125,9 @@ int WatchSession::run_attached() {
   }
   stopping_.notify_all();
   thread_.join();
+  end_ = seconds();
   running_ = false;
   ended_by_us_ = true;  // its exit status is not ours to see
-  end_ = seconds();
   return 0;
 }
 
@@ -136,7 +145,11 @@ void WatchSession::sample_until_stopped() {
   for (int tick = 0; !stop_; ++tick) {
     sampler_->tick(seconds());
     if (tick % kTicksPerSecond == 0) follow_epochs();
-    watch_silence(seconds());
+    if (watch_silence(seconds()) && on_stall) {
+      lock.unlock();
+      on_stall();
+      lock.lock();
+    }
     next = std::max(next + kTick, std::chrono::steady_clock::now());
     stopping_.wait_until(lock, next, [&] { return stop_; });
   }
@@ -151,7 +164,7 @@ void WatchSession::follow_epochs() {
   }
 }
 
-void WatchSession::watch_silence(double now) {
+bool WatchSession::watch_silence(double now) {
   // A process that was running before us has no output we could see: its CPU and disk use speak for it.
   const double silence = now - last_output_;
   if (silence < options_.stall_seconds) {
@@ -161,18 +174,20 @@ void WatchSession::watch_silence(double now) {
     }
     stall_.reset();
     next_report_ = options_.stall_seconds;
-    return;
+    return false;
   }
-  if (silence < next_report_) return;
+  if (silence < next_report_) return false;
   stall_ = sampler_->explain(now, silence);
   stall_silence_ = silence;
-  if (options_.pid && !stall_->stuck) return void(next_report_ = silence + options_.stall_seconds);
+  if (options_.pid && !stall_->stuck) {
+    next_report_ = silence + options_.stall_seconds;
+    return false;
+  }
   const std::string text = stall_text(*stall_, silence, estimate(now));
   if (relay_)
     relay_->note(text);
   else
     fmt::print(stderr, "{}", text);
-  if (options_.on_stall) options_.on_stall(*stall_, silence);
   next_report_ = silence * 2;
   if (options_.end_when_stuck && stall_->stuck && relay_) {
     facts_.push_back({"ended.by", "watch, because it was stuck", "watch", now});
@@ -180,6 +195,7 @@ void WatchSession::watch_silence(double now) {
     for (const int pid : sampler_->pids()) kill(pid, silence > options_.stall_seconds + kGrace ? SIGKILL : SIGTERM);
     next_report_ = silence + kGrace + 1;
   }
+  return true;
 }
 
 void WatchSession::take_stock(double now) {
@@ -206,11 +222,24 @@ std::string WatchSession::estimate(double now) const {
 RunRecord WatchSession::record() const {
   const std::lock_guard lock(mutex_);
   RunRecord run = console_.snapshot();
+  complete(run);
+  return run;
+}
+
+std::vector<RunRecord> WatchSession::records() {
+  const std::lock_guard lock(mutex_);
+  std::vector<RunRecord> runs = console_.finish();
+  for (RunRecord& run : runs) complete(run);
+  return runs;
+}
+
+void WatchSession::complete(RunRecord& run) const {
   run.source = "watch";
   run.seconds = seconds();
   if (sampler_) sampler_->fill(run);
   run.facts.insert(run.facts.end(), facts_.begin(), facts_.end());
   const auto add = [&](const char* key, std::string value) { run.facts.push_back({key, std::move(value), "watch"}); };
+  add("watch.cpu_seconds", fmt::format("{:.2f}", own_cpu_seconds()));
   add("silence", fmt::format("{:.1f}", seconds() - last_output_));
   if (stall_ && stall_->stuck) {
     add("stall.seconds", fmt::format("{:.1f}", stall_silence_));
@@ -224,7 +253,6 @@ RunRecord WatchSession::record() const {
   }
   if (!(stall_ && stall_->stuck) && (running_ || ended_by_us_))
     add("finished", running_ ? "still running" : "ended by a signal while it was at work");
-  return run;
 }
 
 void WatchSession::note(const std::string& text) {

@@ -2,10 +2,11 @@
 //
 //   WatchSession session({.command = {"python", "train.py"}, .stall_seconds = 60});
 //   int status = session.run();             // the command's own exit status, as a shell would show it
-//   RunRecord run = session.record();
+//   for (const RunRecord& run : session.records()) …
 //
 // The command runs as it would without us (see launch.h); a thread samples it ten times a second, and
-// what it prints is read for epochs. record() may be called from any thread while it runs.
+// what it prints is read for epochs. record() may be called from any thread while it runs. Blocks signals
+// in the thread that makes it and in those it starts later: make the session before other threads.
 #pragma once
 
 #include <atomic>
@@ -30,7 +31,6 @@ struct WatchOptions {
   int pid = 0;                  // watch this running process instead of starting a command
   double stall_seconds = 60;    // silence after which we look why
   bool end_when_stuck = false;  // end a command that was found stuck, so that a caller gets a status
-  std::function<void(const StallFinding& finding, double silence)> on_stall;  // from the sampling thread
 };
 
 class WatchSession {
@@ -40,11 +40,16 @@ class WatchSession {
   WatchSession(const WatchSession&) = delete;
   WatchSession& operator=(const WatchSession&) = delete;
 
+  // Called when a stall was found, from the sampling thread, which waits.
+  std::function<void()> on_stall;
+
   // Throws FileError when the command can't be run or the process is not there.
   int run();
 
-  // All that is known by now.
+  // All that is known by now of the training under way.
   RunRecord record() const;
+  // After run(): one record for every training the output showed, at least one.
+  std::vector<RunRecord> records();
   // Text beside the command's output, on lines of its own on stderr.
   void note(const std::string& text);
   // What the trainer does at the moment, for a status display.
@@ -57,11 +62,12 @@ class WatchSession {
   int run_command();
   int run_attached();
   void sample_until_stopped();
-  void watch_silence(double now);
+  bool watch_silence(double now);  // true: there is a stall to report
   void follow_epochs();
   void on_output(std::string_view bytes);
   void take_stock(double now);
   std::string estimate(double now) const;
+  void complete(RunRecord& run) const;
 
   WatchOptions options_;
   int64_t start_ns_ = 0;

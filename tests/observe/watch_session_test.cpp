@@ -18,6 +18,7 @@ using testing::HasSubstr;
 struct Watched {
   RunRecord run;
   int status = -1;
+  std::string stall;
 
   explicit Watched(const std::string& program, WatchOptions options = {}) {
     const std::string path = testing::TempDir() + "watched_" + std::to_string(getpid()) + ".py";
@@ -29,8 +30,9 @@ struct Watched {
     options.command = {"python3", "-u", path};
     {
       WatchSession session(options);
+      session.on_stall = [&] { stall = session.stall()->summary; };
       status = session.run();
-      run = session.record();
+      run = session.records().front();
     }
     fflush(stdout);
     dup2(out, STDOUT_FILENO);
@@ -130,13 +132,10 @@ client.recv(10)
 }
 
 TEST(WatchSession, ABusySilenceIsSlowAndNotStuck) {
-  std::string said;
   const Watched watched("import time\nt = time.time()\nwhile time.time() - t < 2.5: pass\n",
-                        {.stall_seconds = 1,
-                         .end_when_stuck = true,
-                         .on_stall = [&](const StallFinding& finding, double) { said = finding.summary; }});
+                        {.stall_seconds = 1, .end_when_stuck = true});
   EXPECT_EQ(watched.status, 0);
-  EXPECT_THAT(said, HasSubstr("slow, not stuck"));
+  EXPECT_THAT(watched.stall, HasSubstr("slow, not stuck"));
 }
 
 }  // namespace
