@@ -241,15 +241,13 @@ void WatchSession::complete(RunRecord& run) const {
   const auto add = [&](const char* key, std::string value) { run.facts.push_back({key, std::move(value), "watch"}); };
   add("watch.cpu_seconds", fmt::format("{:.2f}", own_cpu_seconds()));
   add("silence", fmt::format("{:.1f}", seconds() - last_output_));
-  if (stall_ && stall_->stuck) {
+  if (stall_) {
+    add("stall.state", stall_->stuck ? "stuck" : "slow");
+    add("stall.cause", stall_->cause);
+    add("stall.summary", stall_->summary);
     add("stall.seconds", fmt::format("{:.1f}", stall_silence_));
-    // "wait.worker" is told as stall.worker, "memory.swap" as stall.swap
-    const std::string kind = stall_->cause.substr(stall_->cause.find('.') + 1);
-    add(kind.empty() ? "stall.unknown" : ("stall." + kind).c_str(), stall_->summary);
-    for (const std::string& line : stall_->evidence) add("stall.stack", line);
-    for (const std::string& line : stall_->stack) add("stall.stack", "at " + line);
-  } else if (stall_) {
-    add("stall.slow", stall_->summary);
+    for (const std::string& line : stall_->evidence) add("stall.evidence", line);
+    for (const std::string& line : stall_->stack) add("stall.stack", line);
   }
   if (!(stall_ && stall_->stuck) && (running_ || ended_by_us_))
     add("finished", running_ ? "still running" : "ended by a signal while it was at work");

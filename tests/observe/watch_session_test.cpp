@@ -98,7 +98,7 @@ with first:
 )",
                         {.stall_seconds = 2, .end_when_stuck = true});
   EXPECT_EQ(watched.status, 128 + 15);
-  EXPECT_THAT(watched.fact("stall.lock"), HasSubstr("with second: pass"));
+  EXPECT_THAT(watched.fact("stall.summary"), HasSubstr("with second: pass"));
 }
 
 TEST(WatchSession, AChildThatWritesNothingIsAWaitForAWorker) {
@@ -113,7 +113,7 @@ if __name__ == "__main__":
     queue.get()
 )",
                         {.stall_seconds = 2, .end_when_stuck = true});
-  EXPECT_THAT(watched.fact("stall.worker"), HasSubstr("queue.get()"));
+  EXPECT_THAT(watched.fact("stall.summary"), HasSubstr("queue.get()"));
 }
 
 TEST(WatchSession, ASilentSocketIsAWaitForIo) {
@@ -128,7 +128,7 @@ client = socket.create_connection(server.getsockname())
 client.recv(10)
 )",
                         {.stall_seconds = 2, .end_when_stuck = true});
-  EXPECT_THAT(watched.fact("stall.io"), HasSubstr("tcp 127.0.0.1"));
+  EXPECT_THAT(watched.fact("stall.summary"), HasSubstr("tcp 127.0.0.1"));
 }
 
 TEST(WatchSession, ABusySilenceIsSlowAndNotStuck) {
