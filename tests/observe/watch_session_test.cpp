@@ -99,6 +99,7 @@ with first:
                         {.stall_seconds = 2, .end_when_stuck = true});
   EXPECT_EQ(watched.status, 128 + 15);
   EXPECT_THAT(watched.fact("stall.summary"), HasSubstr("with second: pass"));
+  EXPECT_EQ(watched.fact("stall.cause"), "wait.lock");
 }
 
 TEST(WatchSession, AChildThatWritesNothingIsAWaitForAWorker) {
@@ -114,6 +115,7 @@ if __name__ == "__main__":
 )",
                         {.stall_seconds = 2, .end_when_stuck = true});
   EXPECT_THAT(watched.fact("stall.summary"), HasSubstr("queue.get()"));
+  EXPECT_EQ(watched.fact("stall.cause"), "wait.worker");
 }
 
 TEST(WatchSession, ASilentSocketIsAWaitForIo) {
@@ -129,6 +131,7 @@ client.recv(10)
 )",
                         {.stall_seconds = 2, .end_when_stuck = true});
   EXPECT_THAT(watched.fact("stall.summary"), HasSubstr("tcp 127.0.0.1"));
+  EXPECT_EQ(watched.fact("stall.cause"), "wait.io");
 }
 
 TEST(WatchSession, ABusySilenceIsSlowAndNotStuck) {
