@@ -1,10 +1,10 @@
-# make build | demo | test | test-scenarios | bench | install PREFIX=… | format | check | asan | tsan | debug | clean
+# make build | demo | test | test-scenarios | bench | install PREFIX=… | format | check | asan | tsan | debug | clean | score
 PREFIX ?= /usr/local
 # Warnings are errors here, on the compiler we test with; `make WERROR=OFF` for another one.
 WERROR ?= ON
 JOBS ?= $(shell nproc)
 
-.PHONY: build demo test test-scenarios bench install format check asan tsan debug clean deps
+.PHONY: build demo test test-scenarios bench install format check asan tsan debug clean deps score
 
 build:
 	@cmake --preset release -DISOCHRON_WERROR=$(WERROR)
@@ -23,6 +23,10 @@ test: deps build
 # Programs with one fault each, live under `isochron watch`; some minutes.
 test-scenarios: deps build
 	@python3 tests/scenarios/run.py --isochron build/bin/isochron
+
+# How often the doctor is right about the labelled runs.
+score: deps build
+	@python3 tests/runs/score.py build/bin/isochron
 
 bench: deps build
 	@python3 bench/run.py

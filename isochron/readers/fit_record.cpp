@@ -22,46 +22,55 @@ bool is_running_clock(const std::vector<double>& readings, bool named_so) {
   for (const double step : steps) variance += (step - mean) * (step - mean);
   const double spread = std::sqrt(variance / static_cast<double>(steps.size())) / mean;
   // A real slow-down that grows this evenly from nothing would be taken for a clock; noise tells most of them apart.
-  return spread < 0.08 && readings[0] > 0.85 * mean && readings[0] < 4 * mean;
+  // The first reading holds the start-up as well, so it is no smaller than the steps.
+  return spread < 0.08 && readings[0] > 0.97 * mean && readings[0] < 4 * mean;
 }
 
 }  // namespace
 
 // Printed times that are readings of a clock become differences.
 void FitBuilder::take_clocks(Fit& fit) {
-  const auto take = [&](auto member, bool named_so) {
-    std::vector<double> readings;
+  using Member = std::optional<Measured> EpochDraft::*;
+  const auto with = [&](Member member) {
     std::vector<EpochDraft*> drafts;
-    bool bars_disagree = true;
     for (EpochDraft& draft : fit.drafts)
-      if (const auto& reading = draft.*member) {
-        readings.push_back(reading->value);
-        drafts.push_back(&draft);
-        // A bar beside it arbitrates: it never counts from the run's start.
-        if (draft.train && draft.train->seconds())
-          bars_disagree = bars_disagree && draft.train->seconds()->value < 0.7 * reading->value;
-      }
-    const bool has_bars = !drafts.empty() && drafts.back()->train.has_value();
-    bool by_clock = false;  // the log's own times agree with the printed ones
-    if (drafts.size() > 1 && drafts.back()->begin && drafts.back()->end)
-      by_clock = std::abs(*drafts.back()->end - *drafts.back()->begin - readings.back()) < 0.15 * readings.back();
-    const bool running = !by_clock && is_running_clock(readings, named_so) &&
-                         (!has_bars || drafts.size() < 2 || bars_disagree || named_so);
-    for (size_t i = drafts.size(); i-- > 0;) {
-      const Measured reading = *(drafts[i]->*member);
-      if (!named_so && !running) continue;
-      if (drafts[i]->printed && named_so) continue;
-      drafts[i]->printed = reading;
-      if (running && i > 0) {
-        const Measured before = *(drafts[i - 1]->*member);
-        drafts[i]->printed =
-            Measured{reading.value - before.value, reading.low - before.high, reading.high - before.low} *
-            (1.0 / static_cast<double>(drafts[i]->covers));
-      }
+      if (draft.*member) drafts.push_back(&draft);
+    return drafts;
+  };
+  // Whether bars or the log's own times beside the printed ones speak for them as they are.
+  const auto confirmed = [](const std::vector<EpochDraft*>& drafts, Member member) {
+    const EpochDraft& last = *drafts.back();
+    const double reading = (last.*member)->value;
+    if (last.begin && last.end && std::abs(*last.end - *last.begin - reading) < 0.15 * reading) return true;
+    const auto bar = last.train ? last.train->seconds() : std::nullopt;
+    return bar && bar->value > 0.7 * reading;
+  };
+  const auto running = [&](const std::vector<EpochDraft*>& drafts, Member member, bool named_so) {
+    std::vector<double> readings;
+    for (const EpochDraft* draft : drafts) readings.push_back((draft->*member)->value);
+    return !drafts.empty() && is_running_clock(readings, named_so) && !confirmed(drafts, member);
+  };
+  const auto differences = [](const std::vector<EpochDraft*>& drafts, Member member) {
+    for (size_t i = drafts.size(); i-- > 1;) {
+      const Measured now = *(drafts[i]->*member), before = *(drafts[i - 1]->*member);
+      drafts[i]->printed = Measured{now.value - before.value, now.low - before.high, now.high - before.low} *
+                           (1.0 / static_cast<double>(drafts[i]->covers));
     }
   };
-  take(&EpochDraft::clock, true);
-  take(&EpochDraft::printed, false);
+  // "305.3 s elapsed": since the run's beginning, or since the epoch's.
+  if (auto drafts = with(&EpochDraft::clock); !drafts.empty()) {
+    const bool of_run = running(drafts, &EpochDraft::clock, true);
+    std::erase_if(drafts, [](const EpochDraft* draft) { return draft->printed.has_value(); });
+    for (EpochDraft* draft : drafts) draft->printed = draft->clock;
+    if (of_run) differences(drafts, &EpochDraft::clock);
+  }
+  // "Epoch 2 completed in 22.41 seconds" by a clock that was never reset.
+  if (const auto drafts = with(&EpochDraft::printed); running(drafts, &EpochDraft::printed, false)) {
+    std::string readings;
+    for (const EpochDraft* draft : drafts) readings += std::to_string(draft->printed->value) + " ";
+    fit.facts.push_back({"epochs.clock", readings, "", std::nullopt, kNoEpoch});
+    differences(drafts, &EpochDraft::printed);
+  }
 }
 
 // Hugging Face prints fractions of epochs beside one bar for the whole run: the bar's clock is read at whole epochs.

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""The `isochron doctor` command as a user runs it: exit codes, plain output, JSON, HTML, standard input."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+COMMAND = sys.argv.pop(1)
+RUNS = Path(__file__).parent.parent / "runs"
+
+
+def doctor(*arguments, **options):
+    return subprocess.run([COMMAND, "doctor", *map(str, arguments)], capture_output=True, text=True, **options)
+
+
+class Doctor(unittest.TestCase):
+    def test_text_is_plain_without_a_terminal(self):
+        out = doctor(RUNS / "keras-gru-sensor")
+        self.assertEqual(out.returncode, 0)
+        self.assertTrue(out.stdout.startswith("Epoch 1 took"))
+        self.assertNotIn("\x1b", out.stdout)
+        for part in ("slow-first", "startup.graph", "What to do"):
+            self.assertIn(part, out.stdout)
+
+    def test_json_has_the_documented_shape(self):
+        told = json.loads(doctor("--json", RUNS / "torch-doc-tagger").stdout)
+        self.assertEqual(told["schema"], 1)
+        self.assertEqual(told["framework"], "torch")
+        self.assertEqual(told["symptom"], "slowing")
+        self.assertEqual([e["index"] for e in told["epochs"]], [1, 2, 3, 4, 5, 6])
+        self.assertEqual(set(told["verdicts"][0]), {"cause", "share", "confidence", "summary", "evidence", "fix"})
+
+    def test_fail_on(self):
+        self.assertEqual(doctor("--fail-on", "stuck,died", RUNS / "torch-vae-digits").returncode, 1)
+        self.assertEqual(doctor("--fail-on", "stuck,died", RUNS / "keras-clothes-cnn").returncode, 0)
+        wrong = doctor("--fail-on", "slow-frist", RUNS / "keras-clothes-cnn")
+        self.assertEqual(wrong.returncode, 2)
+        self.assertIn('did you mean "slow-first"', wrong.stderr)
+
+    def test_nothing_to_read(self):
+        self.assertEqual(doctor("no-such-file.log").returncode, 2)
+        self.assertEqual(doctor().returncode, 2)
+        with tempfile.TemporaryDirectory() as folder:
+            out = doctor(folder)
+            self.assertEqual(out.returncode, 2)
+            self.assertIn("nothing to read", out.stderr)
+
+    def test_standard_input(self):
+        log = "Epoch 1 took 9 s\nEpoch 2 took 1 s\nEpoch 3 took 1 s\n"
+        out = doctor("--json", "-", input=log)
+        self.assertEqual(json.loads(out.stdout)["symptom"], "slow-first")
+
+    def test_html_stands_alone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = Path(folder) / "report.html"
+            self.assertEqual(doctor("--html", page, RUNS / "torch-fraud-encoder").returncode, 0)
+            text = page.read_text()
+        self.assertIn("memory.leak", text)
+        self.assertIn("<svg", text)
+        for outside in ("http://", "https://", "<script", "src="):
+            self.assertNotIn(outside, text)
+
+    def test_no_color(self):
+        out = doctor(RUNS / "keras-gru-sensor", env={**os.environ, "NO_COLOR": "1", "LANG": "C", "LC_ALL": "C"})
+        self.assertIn("####", out.stdout)
+        self.assertNotIn("\u2588", out.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
