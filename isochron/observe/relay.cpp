@@ -124,10 +124,7 @@ void Relay::pump_stdin() {
   // The kernel never stops a command whose session has no shell, so Ctrl-Z is ours to carry out.
   const size_t stop = keys ? typed.find(static_cast<char>(inner.c_cc[VSUSP])) : std::string_view::npos;
   write_all(child_.terminal, typed.substr(0, stop));
-  if (stop != std::string_view::npos) {
-    signal_command(SIGSTOP);
-    suspend();
-  }
+  if (stop != std::string_view::npos) stop_both();
 }
 
 void Relay::signal_command(int signal) {
@@ -145,7 +142,7 @@ void Relay::on_signal() {
     const bool by_terminal = info.ssi_code == SI_KERNEL;
     switch (signal) {
       case SIGCHLD:
-        on_child_change(true);
+        on_child_change();
         break;
       case SIGWINCH:
         copy_window_size();
@@ -156,8 +153,7 @@ void Relay::on_signal() {
         if (child_.terminal >= 0) signal_command(SIGCONT);
         break;
       case SIGTSTP:
-        if (child_.terminal >= 0) signal_command(SIGSTOP);
-        suspend();
+        stop_both();
         break;
       default:
         if (on_end_requested && signal != SIGUSR1 && signal != SIGUSR2) on_end_requested(signal);
@@ -171,11 +167,13 @@ void Relay::on_signal() {
   }
 }
 
-void Relay::on_child_change(bool follow_stops) {
+void Relay::on_child_change() {
   int status = 0;
   while (waitpid(child_.pid, &status, WNOHANG | WUNTRACED) > 0) {
     if (WIFSTOPPED(status)) {
-      if (follow_stops && child_.terminal >= 0 && raw_.active()) suspend();
+      // Our own doing is told to us as well, and perhaps only after both were continued.
+      const bool ours = std::exchange(stopped_by_us_, false);
+      if (!ours && child_.terminal >= 0 && raw_.active()) suspend();
     } else {
       ended_ = true;
       status_ = status;
@@ -183,10 +181,17 @@ void Relay::on_child_change(bool follow_stops) {
   }
 }
 
+void Relay::stop_both() {
+  if (child_.terminal >= 0) {  // without a terminal of its own it got the signal like us
+    stopped_by_us_ = true;
+    signal_command(SIGSTOP);
+  }
+  suspend();
+}
+
 void Relay::suspend() {
   raw_.leave();
-  raise(SIGSTOP);          // until the user's shell continues us; SIGCONT is then read in on_signal
-  on_child_change(false);  // the stop that led here is past: following it would stop us once more
+  raise(SIGSTOP);  // until the user's shell continues us; SIGCONT is then read in on_signal
   raw_.enter();
 }
 

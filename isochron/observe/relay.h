@@ -52,7 +52,8 @@ class Relay {
   bool pump(Source& source);
   void pump_stdin();
   void on_signal();
-  void on_child_change(bool follow_stops);
+  void on_child_change();
+  void stop_both();
   void suspend();
   void copy_window_size();
   void flush_notes();
@@ -66,6 +67,7 @@ class Relay {
   int signals_ = -1;
   int wake_ = -1;
   bool ended_ = false;
+  bool stopped_by_us_ = false;
   int status_ = 0;
   int pending_signal_ = 0;  // to be passed on if the command does not end by itself
   double pending_since_ = 0;
