@@ -195,8 +195,8 @@ Sample Sampler::make_sample(double now) {
 StallFinding Sampler::explain(double now, double silence) {
   StallSituation situation{.silence = silence};
   if (!work_.empty()) {
-    // The end of the silence only: what was done before its first output does not count.
-    const double from = std::max(now - std::min(silence, 10.0), work_.front().first);
+    // The later half of the silence: at its beginning the program may still have been at work.
+    const double from = std::max(now - std::min(silence / 2, 10.0), work_.front().first);
     const auto first = std::find_if(work_.begin(), work_.end(), [&](const auto& w) { return w.first >= from; });
     if (first != work_.end()) {
       const RecentWork &a = first->second, &b = work_.back().second;

@@ -91,7 +91,7 @@ void Sampler::add_facts(RunRecord& run) const {
     add("missing", "hardware counters: " + why, "watch");
   }
   for (const auto& [command, seconds] : busy_strangers_)
-    if (seconds >= 1) add("neighbour", fmt::format("{} used {:.0f} CPU seconds", command, seconds), "/proc");
+    if (seconds >= 1) add("other_process", fmt::format("{} used {:.0f} CPU seconds", command, seconds), "/proc");
   std::vector<std::pair<std::string, WrittenFile>> written(files_.files().begin(), files_.files().end());
   std::sort(written.begin(), written.end(), [](const auto& a, const auto& b) {
     return a.second.bytes_written + a.second.bytes > b.second.bytes_written + b.second.bytes;

@@ -242,10 +242,10 @@ void WatchSession::complete(RunRecord& run) const {
   add("watch.cpu_seconds", fmt::format("{:.2f}", own_cpu_seconds()));
   add("silence", fmt::format("{:.1f}", seconds() - last_output_));
   if (stall_) {
-    add("stall.state", stall_->stuck ? "stuck" : "slow");
-    add("stall.cause", stall_->cause);
-    add("stall.summary", stall_->summary);
     add("stall.seconds", fmt::format("{:.1f}", stall_silence_));
+    add("stall.state", stall_->stuck ? "stuck" : "slow");
+    if (!stall_->cause.empty()) add("stall.cause", stall_->cause);
+    add("stall.summary", stall_->summary);
     for (const std::string& line : stall_->evidence) add("stall.evidence", line);
     for (const std::string& line : stall_->stack) add("stall.stack", line);
   }
