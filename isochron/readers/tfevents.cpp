@@ -1,12 +1,12 @@
 #include "isochron/readers/tfevents.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <optional>
 
-#include "isochron/readers/wire.h"
+#include "isochron/base/crc32c.h"
+#include "isochron/base/wire.h"
 
 namespace isochron {
 namespace {
@@ -15,33 +15,13 @@ constexpr size_t kLargestRecord = size_t{64} << 20;  // images and graphs; skipp
 constexpr size_t kMostTags = 2000;
 constexpr size_t kMostPoints = 200000;
 
-uint32_t crc32c(std::string_view bytes) {
-  static const auto table = [] {
-    std::array<uint32_t, 256> out{};
-    for (uint32_t i = 0; i < 256; ++i) {
-      uint32_t c = i;
-      for (int k = 0; k < 8; ++k) c = c & 1 ? 0x82F63B78u ^ (c >> 1) : c >> 1;
-      out[i] = c;
-    }
-    return out;
-  }();
-  uint32_t crc = ~0u;
-  for (const char c : bytes) crc = table[(crc ^ static_cast<unsigned char>(c)) & 0xFF] ^ (crc >> 8);
-  return ~crc;
-}
-
-uint32_t masked_crc(std::string_view bytes) {
-  const uint32_t crc = crc32c(bytes);
-  return ((crc >> 15) | (crc << 17)) + 0xA282EAD8u;
-}
-
 // The length in a record's header, if its checksum is right.
 std::optional<uint64_t> record_length(std::string_view header) {
   uint64_t length = 0;
   uint32_t crc = 0;
   std::memcpy(&length, header.data(), 8);
   std::memcpy(&crc, header.data() + 8, 4);
-  if (crc != masked_crc(header.substr(0, 8)) || length > kLargestRecord) return std::nullopt;
+  if (crc != masked_crc32c(header.substr(0, 8)) || length > kLargestRecord) return std::nullopt;
   return length;
 }
 

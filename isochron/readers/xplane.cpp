@@ -3,8 +3,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "isochron/base/wire.h"
 #include "isochron/readers/trace_collector.h"
-#include "isochron/readers/wire.h"
 
 namespace isochron {
 namespace {
