@@ -6,7 +6,7 @@
 import statistics
 from dataclasses import dataclass
 
-from contestants import OURS, PEERS
+from contestants import OURS, PEERS, UNJUDGED
 
 START_MS = {"mlp32": 20, "cnn": 40, "transformer": 40}
 START_AGAINST_LIBTORCH = {"mlp32": 1 / 15}
@@ -33,7 +33,8 @@ def median_of(runs, field):
 
 def best_peer(contestants, field):
     """Name and median of the peer with the smallest value, or None when no peer ran."""
-    peers = {name: median_of(runs, field) for name, runs in contestants.items() if name in PEERS and runs}
+    judged = [name for name in PEERS if name not in UNJUDGED and contestants.get(name)]
+    peers = {name: median_of(contestants[name], field) for name in judged}
     return min(peers.items(), key=lambda item: item[1]) if peers else None
 
 

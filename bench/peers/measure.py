@@ -2,7 +2,8 @@
 
 A peer hands over a trainer with two methods: `epoch(order, after_first)` trains once through the rows in that order,
 calling `after_first()` when the first step's loss is on the host (it is None in later epochs), and returns when the last
-step has finished. Nothing else waits for the device, as in a loop written with care for that framework.
+step has finished. Every step's loss is read, as ours is on the host after every step: a step is what a loop that knows
+its loss takes.
 """
 
 import argparse

@@ -101,10 +101,9 @@ class Trainer:
         x, y = tf.gather(self.x, order), tf.gather(self.y, order)
         for start in range(0, workload.rows, workload.batch):
             loss = self.step(x[start : start + workload.batch], y[start : start + workload.batch])
+            float(loss)
             if after_first and start == 0:
-                float(loss)
                 after_first()
-        float(loss)
 
 
 epochs = arguments.epochs or workload.epochs

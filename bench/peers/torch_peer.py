@@ -63,10 +63,9 @@ class Trainer:
             loss = self.forward(x[start:stop], y[start:stop])
             loss.backward()
             self.optimizer.step()
+            loss.item()
             if after_first and start == 0:
-                loss.item()
                 after_first()
-        loss.item()
 
 
 watch = run_epochs(Trainer(), workload, arguments.epochs or workload.epochs, np.random.default_rng(2).permutation)
