@@ -1,0 +1,288 @@
+#include "isochron/data/batch.h"
+
+#include <algorithm>
+
+namespace isochron::data {
+namespace {
+
+// Rows of at most this many columns are gathered without an allocation.
+constexpr size_t kColumns = 16;
+
+template <class To, class From>
+void convert_row(const std::byte* from_bytes, std::byte* to_bytes, const Conversion& c, int64_t count) {
+  const From* from = reinterpret_cast<const From*>(from_bytes);
+  To* to = reinterpret_cast<To*>(to_bytes);
+  if (c.scale == 1 && c.shift == 0) {
+    for (int64_t i = 0; i < count; ++i) to[i] = static_cast<To>(from[i]);
+    return;
+  }
+  if constexpr (std::is_same_v<To, float> && sizeof(From) <= 4) {
+    const auto scale = static_cast<float>(c.scale), shift = static_cast<float>(c.shift);
+    for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i]) * scale + shift;
+  } else {
+    for (int64_t i = 0; i < count; ++i)
+      to[i] = static_cast<To>(static_cast<float>(static_cast<double>(from[i]) * c.scale + c.shift));
+  }
+}
+
+class BatchStream : public Stream {
+ public:
+  BatchStream(std::unique_ptr<Stream> below, int64_t size, bool drop, Conversions conversions, int id)
+      : below_(std::move(below)), size_(size), drop_(drop), conversions_(std::move(conversions)), id_(id) {}
+  void begin(uint64_t epoch) override { below_->begin(epoch); }
+  bool next(Worker& worker, Element& out) override {
+    BatchBuffers buffers;
+    Element row;
+    int64_t rows = 0;
+    for (; rows < size_; ++rows) {
+      row.clear();
+      if (!below_->next(worker, row)) break;
+      if (rows == 0) buffers.start(size_, row, &conversions_);
+      buffers.set(rows, row);
+    }
+    if (rows == 0 || (drop_ && rows < size_)) return false;
+    add(worker.counters(id_).elements, 1);
+    out = buffers.finish(rows);
+    return true;
+  }
+  void save(StateWriter& state) override { below_->save(state); }
+  void restore(StateReader& state) override { below_->restore(state); }
+
+ private:
+  std::unique_ptr<Stream> below_;
+  const int64_t size_;
+  const bool drop_;
+  const Conversions conversions_;
+  const int id_;
+};
+
+class BatchStage : public Stage {
+ public:
+  BatchStage(StagePtr input, int64_t size, bool drop, Conversions conversions)
+      : Stage({std::move(input)}), size_(size), drop_(drop), conversions_(std::move(conversions)) {}
+  std::string describe() const override {
+    return fmt::format("batch({}{}{})", size_, drop_ ? ", drop_remainder" : "",
+                       conversions_.empty() ? "" : ", " + to_string(conversions_));
+  }
+  int64_t size() const override {
+    const int64_t rows = inputs()[0]->size();
+    return rows < 0 ? rows : drop_ ? rows / size_ : (rows + size_ - 1) / size_;
+  }
+  std::vector<ComponentSpec> specs() const override {
+    std::vector<ComponentSpec> specs = inputs()[0]->specs();
+    const int64_t rows = inputs()[0]->size();
+    for (size_t c = 0; c < specs.size(); ++c) {
+      specs[c].dims.insert(specs[c].dims.begin(), drop_ || (rows >= 0 && rows % size_ == 0) ? size_ : -1);
+      if (c < conversions_.size()) specs[c].dtype = conversions_[c].result(specs[c].dtype);
+    }
+    return specs;
+  }
+  Names names() const override { return inputs()[0]->names(); }
+  bool is_indexed() const override { return inputs_indexed(); }
+  std::unique_ptr<Indexed> indexed(Run& run) const override {
+    auto below = run.indexed(inputs()[0]);
+    return std::make_unique<BatchIndexed>(std::move(below), *inputs()[0], size_, drop_, conversions_, run.add(*this));
+  }
+  std::unique_ptr<Stream> stream(Run& run) const override {
+    auto below = run.stream(inputs()[0]);
+    return std::make_unique<BatchStream>(std::move(below), size_, drop_, conversions_, run.add(*this));
+  }
+  StagePtr with_inputs(std::vector<StagePtr> inputs) const override {
+    return std::make_shared<BatchStage>(std::move(inputs[0]), size_, drop_, conversions_);
+  }
+
+ private:
+  const int64_t size_;
+  const bool drop_;
+  const Conversions conversions_;
+};
+
+}  // namespace
+
+std::string to_string(const Conversions& conversions) {
+  std::string text;
+  for (size_t i = 0; i < conversions.size(); ++i) {
+    const Conversion& c = conversions[i];
+    if (c.nothing()) continue;
+    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", i, c.dtype ? name_of(*c.dtype) : "");
+    if (c.scale != 1) text += fmt::format(" * {:.6g}", c.scale);
+    if (c.shift != 0) text += fmt::format(" + {:.6g}", c.shift);
+  }
+  return "cast " + text;
+}
+
+void convert(const std::byte* from, DType from_dtype, std::byte* to, const Conversion& conversion, int64_t count) {
+  const DType target = conversion.result(from_dtype);
+  if (target == from_dtype && conversion.scale == 1 && conversion.shift == 0) {
+    std::memcpy(to, from, static_cast<size_t>(count) * size_of(target));
+    return;
+  }
+  visit_dtype(from_dtype, [&]<class From>(Type<From>) {
+    if (target == DType::float32) return convert_row<float, From>(from, to, conversion, count);
+    visit_dtype(target, [&]<class To>(Type<To>) {
+      const From* source = reinterpret_cast<const From*>(from);
+      for (int64_t i = 0; i < count; ++i) {
+        const double value = static_cast<double>(source[i]) * conversion.scale + conversion.shift;
+        if constexpr (std::is_same_v<To, bfloat16> || std::is_same_v<To, float16>)
+          reinterpret_cast<To*>(to)[i] = To(static_cast<float>(value));
+        else
+          reinterpret_cast<To*>(to)[i] = static_cast<To>(value);
+      }
+    });
+  });
+}
+
+Element converted(const Element& element, const Conversions& conversions) {
+  Element out;
+  out.set_names(element.names());
+  for (size_t c = 0; c < element.size(); ++c) {
+    if (c >= conversions.size() || conversions[c].nothing()) {
+      out.add(element[c]);
+      continue;
+    }
+    const TensorSpec spec{conversions[c].result(element[c].dtype()), element[c].shape()};
+    Storage bytes = Storage::allocate(static_cast<size_t>(spec.bytes()));
+    convert(element[c].data(), element[c].dtype(), bytes.data(), conversions[c], spec.shape.elements());
+    const std::byte* data = bytes.data();
+    out.add(Component(spec, data, std::move(bytes)));
+  }
+  return out;
+}
+
+void BatchBuffers::start(int64_t rows, const std::vector<TensorSpec>& specs, const std::vector<bool>& texts,
+                         Names names, const Conversions* conversions) {
+  rows_ = rows;
+  names_ = std::move(names);
+  columns_.resize(specs.size());
+  for (size_t c = 0; c < specs.size(); ++c) {
+    Column& column = columns_[c];
+    column.spec = specs[c];
+    column.text = texts[c];
+    if (column.text) {
+      column.texts.resize(static_cast<size_t>(rows * specs[c].shape.elements()));
+      continue;
+    }
+    if (conversions && c < conversions->size()) column.conversion = (*conversions)[c];
+    converts_ = converts_ || !column.conversion.nothing();
+    const DType target = column.conversion.result(specs[c].dtype);
+    column.target_bytes = specs[c].shape.elements() * static_cast<int64_t>(size_of(target));
+    column.bytes = Storage::allocate(static_cast<size_t>(rows * column.target_bytes));
+  }
+}
+
+void BatchBuffers::start(int64_t rows, const Element& first, const Conversions* conversions) {
+  std::vector<TensorSpec> specs;
+  std::vector<bool> texts;
+  for (const Component& component : first) {
+    specs.push_back(component.spec());
+    texts.push_back(component.is_text());
+  }
+  if (specs.empty()) fail<ShapeError>("batch", "elements without components can't be stacked");
+  start(rows, specs, texts, first.names(), conversions);
+}
+
+void BatchBuffers::set(int64_t row, const Element& element) {
+  if (element.size() != columns_.size())
+    fail<ShapeError>("batch", "all elements need the same components, got {} and {}", columns_.size(), element.size());
+  for (size_t c = 0; c < columns_.size(); ++c) {
+    Column& column = columns_[c];
+    const Component& from = element[c];
+    if (from.is_text() != column.text || from.spec() != column.spec)
+      fail<ShapeError>("batch",
+                       "component {} of an element is {}, of the first in the batch {}; use padded_batch for lengths "
+                       "that vary",
+                       c, to_string(from.component_spec()),
+                       to_string(ComponentSpec{column.spec.dtype, column.spec.shape.to_vector(), column.text}));
+    if (column.text)
+      std::copy(from.texts().begin(), from.texts().end(), column.texts.begin() + row * from.shape().elements());
+    else
+      convert(from.data(), column.spec.dtype, place(row, c), column.conversion, column.spec.shape.elements());
+  }
+}
+
+void BatchBuffers::set(int64_t row, std::span<const std::byte* const> bytes) {
+  for (size_t c = 0; c < columns_.size(); ++c)
+    convert(bytes[c], columns_[c].spec.dtype, place(row, c), columns_[c].conversion, columns_[c].spec.shape.elements());
+}
+
+Element BatchBuffers::finish(int64_t rows) {
+  Element out;
+  out.set_names(std::move(names_));
+  for (Column& column : columns_) {
+    const Shape shape = column.spec.shape.insert(0, rows);
+    if (column.text) {
+      column.texts.resize(static_cast<size_t>(shape.elements()));
+      out.add(Component(std::move(column.texts), shape));
+      continue;
+    }
+    const std::byte* data = column.bytes.data();
+    out.add(Component({column.conversion.result(column.spec.dtype), shape}, data, std::move(column.bytes)));
+  }
+  columns_.clear();
+  converts_ = false;
+  return out;
+}
+
+BatchIndexed::BatchIndexed(std::unique_ptr<Indexed> below, const Stage& input, int64_t size, bool drop_remainder,
+                           Conversions conversions, int id)
+    : below_(std::move(below)),
+      size_(size),
+      rows_(below_->size()),
+      conversions_(std::move(conversions)),
+      id_(id),
+      names_(input.names()) {
+  batches_ = rows_ < 0 ? rows_ : drop_remainder ? rows_ / size_ : (rows_ + size_ - 1) / size_;
+  for (const ComponentSpec& spec : input.specs()) {
+    const bool known = !spec.text && std::none_of(spec.dims.begin(), spec.dims.end(), [](int64_t d) { return d < 0; });
+    if (!known || row_specs_.size() == kColumns) {
+      row_specs_.clear();
+      break;
+    }
+    row_specs_.push_back({spec.dtype, Shape(spec.dims)});
+  }
+}
+
+void BatchIndexed::prepare(int64_t batch, BatchBuffers& buffers) const {
+  if (row_specs_.empty()) return;
+  buffers.start(rows_of(batch), row_specs_, std::vector<bool>(row_specs_.size()), names_, &conversions_);
+}
+
+void BatchIndexed::assemble(int64_t batch, uint64_t epoch, int64_t first, int64_t last, Worker& worker,
+                            BatchBuffers& buffers) {
+  const int64_t base = batch * size_;
+  int64_t row = first;
+  if (!row_specs_.empty()) {
+    const size_t columns = row_specs_.size();
+    std::array<const std::byte*, kColumns> views;
+    std::array<std::byte*, kColumns> places;
+    for (; row < last && below_->view(base + row, epoch, {views.data(), columns}); ++row)
+      buffers.set(row, {views.data(), columns});
+    for (; row < last && !buffers.converts(); ++row) {
+      for (size_t c = 0; c < columns; ++c) places[c] = buffers.place(row, c);
+      if (!below_->fill(base + row, epoch, worker, {places.data(), columns})) break;
+    }
+  }
+  Element element;
+  for (; row < last; ++row) {
+    element.clear();
+    below_->get(base + row, epoch, worker, element);
+    if (!buffers.started()) buffers.start(rows_of(batch), element, &conversions_);
+    buffers.set(row, element);
+  }
+}
+
+void BatchIndexed::get(int64_t index, uint64_t epoch, Worker& worker, Element& out) {
+  BatchBuffers buffers;
+  prepare(index, buffers);
+  const int64_t rows = rows_of(index);
+  assemble(index, epoch, 0, rows, worker, buffers);
+  out = buffers.finish(rows);
+  add(worker.counters(id_).elements, 1);
+}
+
+StagePtr batch_stage(StagePtr input, int64_t size, bool drop_remainder, Conversions conversions) {
+  if (size < 1) fail<ValueError>("batch", "the size must be at least 1, got {}", size);
+  return std::make_shared<BatchStage>(std::move(input), size, drop_remainder, std::move(conversions));
+}
+
+}  // namespace isochron::data

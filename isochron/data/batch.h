@@ -1,0 +1,87 @@
+// Rows put together into batches: one pass from where a row lies to its place in the batch, converted on the way.
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "isochron/data/run.h"
+#include "isochron/data/stage.h"
+
+namespace isochron::data {
+
+// A component on its way into a batch: cast, then times `scale` plus `shift`.
+struct Conversion {
+  std::optional<DType> dtype = {};
+  double scale = 1, shift = 0;
+  bool nothing() const { return !dtype && scale == 1 && shift == 0; }
+  DType result(DType from) const { return dtype.value_or(from); }
+};
+// By component; shorter than the element: the rest stays as it is.
+using Conversions = std::vector<Conversion>;
+std::string to_string(const Conversions& conversions);
+void convert(const std::byte* from, DType from_dtype, std::byte* to, const Conversion& conversion, int64_t count);
+Element converted(const Element& element, const Conversions& conversions);
+
+// The buffers of one batch. After start(), different rows may be set from different threads.
+class BatchBuffers {
+ public:
+  // Room for `rows` rows like `first`. Buffers are aligned and recycled.
+  void start(int64_t rows, const std::vector<TensorSpec>& specs, const std::vector<bool>& texts, Names names,
+             const Conversions* conversions);
+  void start(int64_t rows, const Element& first, const Conversions* conversions);
+  bool started() const { return !columns_.empty(); }
+  // ShapeError when `element` is not like the first one.
+  void set(int64_t row, const Element& element);
+  void set(int64_t row, std::span<const std::byte* const> bytes);
+  std::byte* place(int64_t row, size_t column) {
+    return columns_[column].bytes.data() + row * columns_[column].target_bytes;
+  }
+  bool converts() const { return converts_; }
+  // The batch, cut to `rows`; empties this.
+  Element finish(int64_t rows);
+
+ private:
+  struct Column {
+    TensorSpec spec;  // of a row as it comes
+    Conversion conversion;
+    int64_t target_bytes = 0;  // of a row in the batch
+    Storage bytes;
+    bool text = false;
+    Strings texts;
+  };
+  std::vector<Column> columns_;
+  Names names_;
+  int64_t rows_ = 0;
+  bool converts_ = false;
+};
+
+// Batches of an indexed input; parts of one batch may be assembled by different threads.
+class BatchIndexed : public Indexed {
+ public:
+  BatchIndexed(std::unique_ptr<Indexed> below, const Stage& input, int64_t size, bool drop_remainder,
+               Conversions conversions, int id);
+  int64_t size() const override { return batches_; }
+  void get(int64_t index, uint64_t epoch, Worker& worker, Element& out) override;
+
+  int64_t rows_of(int64_t batch) const { return rows_ < 0 ? size_ : std::min(size_, rows_ - batch * size_); }
+  // Prepares buffers where the specs of rows are known before the first row.
+  void prepare(int64_t batch, BatchBuffers& buffers) const;
+  // Rows [first, last) of a batch. `buffers` are started by the first element where they are not prepared.
+  void assemble(int64_t batch, uint64_t epoch, int64_t first, int64_t last, Worker& worker, BatchBuffers& buffers);
+
+ private:
+  std::unique_ptr<Indexed> below_;
+  const int64_t size_, rows_;
+  int64_t batches_;
+  const Conversions conversions_;
+  const int id_;
+  std::vector<TensorSpec> row_specs_;  // empty: unknown before the first element
+  Names names_;
+};
+
+// `size` elements a batch.
+StagePtr batch_stage(StagePtr input, int64_t size, bool drop_remainder, Conversions conversions = {});
+
+}  // namespace isochron::data

@@ -1,0 +1,113 @@
+#include <mutex>
+
+#include "isochron/data/run.h"
+#include "isochron/data/stages.h"
+
+namespace isochron::data {
+namespace {
+
+class MapStage : public Stage {
+ public:
+  MapStage(StagePtr input, MapFunction f, std::string code, MapOptions options)
+      : Stage({std::move(input)}), f_(std::move(f)), code_(std::move(code)), options_(std::move(options)) {
+    if (options_.num_parallel_calls == 0 || options_.num_parallel_calls < AUTOTUNE)
+      fail<ValueError>("map", "num_parallel_calls must be AUTOTUNE or at least 1, got {}", options_.num_parallel_calls);
+  }
+  std::string describe() const override {
+    const int64_t calls = options_.num_parallel_calls;
+    const std::string threads = calls == 1 ? "" : calls < 0 ? "parallel" : fmt::format("{} in parallel", calls);
+    return fmt::format("map({}{}{})", options_.name, options_.name.empty() || threads.empty() ? "" : ", ", threads);
+  }
+  std::string fingerprint() const override { return "map:" + options_.name + ":" + code_; }
+  int64_t size() const override { return inputs()[0]->size(); }
+  bool is_indexed() const override { return inputs_indexed(); }
+  bool serial() const override { return options_.num_parallel_calls == 1; }
+  bool has_user_code() const override { return true; }
+  int threads_wanted() const override {
+    return options_.num_parallel_calls == 1 ? 0 : static_cast<int>(options_.num_parallel_calls);
+  }
+  StagePtr with_inputs(std::vector<StagePtr> inputs) const override {
+    return std::make_shared<MapStage>(std::move(inputs[0]), f_, code_, options_);
+  }
+  std::unique_ptr<Indexed> indexed(Run& run) const override;
+  std::unique_ptr<Stream> stream(Run& run) const override;
+
+  const MapFunction& function() const { return f_; }
+
+ private:
+  MapFunction f_;
+  std::string code_;
+  MapOptions options_;
+};
+
+class MapIndexed : public Indexed {
+ public:
+  MapIndexed(std::unique_ptr<Indexed> below, const MapStage& stage, int id)
+      : below_(std::move(below)), f_(stage.function()), serial_(stage.serial()), id_(id) {}
+  int64_t size() const override { return below_->size(); }
+  void get(int64_t index, uint64_t epoch, Worker& worker, Element& out) override {
+    Element in;
+    below_->get(index, epoch, worker, in);
+    std::unique_lock<std::mutex> lock;
+    if (serial_) lock = std::unique_lock(mutex_);
+    UserCode code(worker, id_, index);
+    out = f_(in, {.epoch = epoch, .index = index});
+  }
+
+ private:
+  std::unique_ptr<Indexed> below_;
+  MapFunction f_;
+  const bool serial_;
+  const int id_;
+  std::mutex mutex_;
+};
+
+class MapStream : public Stream {
+ public:
+  MapStream(std::unique_ptr<Stream> below, const MapStage& stage, int id)
+      : below_(std::move(below)), f_(stage.function()), id_(id) {}
+  void begin(uint64_t epoch) override {
+    below_->begin(epoch);
+    context_ = {.epoch = epoch, .index = 0};
+  }
+  bool next(Worker& worker, Element& out) override {
+    Element in;
+    if (!below_->next(worker, in)) return false;
+    const ElementContext context = context_;
+    ++context_.index;
+    UserCode code(worker, id_, context.index);
+    out = f_(in, context);
+    return true;
+  }
+  void save(StateWriter& state) override {
+    state.put(context_);
+    below_->save(state);
+  }
+  void restore(StateReader& state) override {
+    context_ = state.get<ElementContext>();
+    below_->restore(state);
+  }
+
+ private:
+  std::unique_ptr<Stream> below_;
+  MapFunction f_;
+  const int id_;
+  ElementContext context_;
+};
+
+std::unique_ptr<Indexed> MapStage::indexed(Run& run) const {
+  auto below = run.indexed(inputs()[0]);
+  return std::make_unique<MapIndexed>(std::move(below), *this, run.add(*this));
+}
+std::unique_ptr<Stream> MapStage::stream(Run& run) const {
+  auto below = run.stream(inputs()[0]);
+  return std::make_unique<MapStream>(std::move(below), *this, run.add(*this));
+}
+
+}  // namespace
+
+StagePtr map_stage(StagePtr input, MapFunction f, std::string code, MapOptions options) {
+  return std::make_shared<MapStage>(std::move(input), std::move(f), std::move(code), std::move(options));
+}
+
+}  // namespace isochron::data

@@ -1,0 +1,37 @@
+// A data set in motion: what its plan runs as, from pass to pass.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "isochron/data/run.h"
+#include "isochron/data/stage.h"
+
+namespace isochron::data {
+
+class Pipeline {
+ public:
+  explicit Pipeline(const StagePtr& plan);
+  // Starts the next pass.
+  void begin();
+  // The next element of the pass; false at its end. Rethrows what user code threw.
+  bool next(Element& out);
+
+  // The place before the next element, exact and independent of threads. restore() may be called on any pipeline of
+  // the same plan.
+  std::string state();
+  void restore(std::string_view state);
+
+  Run& run() { return run_; }
+  uint64_t passes() const { return epoch_; }
+
+ private:
+  StagePtr plan_;
+  Run run_;
+  std::unique_ptr<Stream> root_;
+  std::unique_ptr<Worker> consumer_;
+  uint64_t epoch_ = 0;  // of the next pass to begin
+  bool restored_ = false;
+};
+
+}  // namespace isochron::data

@@ -1,0 +1,295 @@
+// The sources every program has: tensors, ranges, generators, one's own classes.
+#include "isochron/data/dataset.h"
+#include "isochron/data/run.h"
+
+namespace isochron::data {
+namespace {
+
+class TensorSlices : public IndexedSource {
+ public:
+  TensorSlices(std::vector<Component> columns, Names names) : columns_(std::move(columns)), names_(std::move(names)) {
+    if (columns_.empty()) fail<ValueError>("from_tensor_slices", "needs at least one tensor");
+    for (const Component& column : columns_) {
+      if (column.shape().rank() < 1)
+        fail<ShapeError>("from_tensor_slices", "a scalar has no rows; pass tensors that share their first axis");
+      if (column.shape()[0] != columns_[0].shape()[0])
+        fail<ShapeError>("from_tensor_slices", "all tensors need the same number of rows, got {} and {}",
+                         columns_[0].shape()[0], column.shape()[0]);
+      row_specs_.push_back({column.dtype(), column.shape().erase(0)});
+      specs_.push_back({column.dtype(), row_specs_.back().shape.to_vector(), column.is_text()});
+      texts_ = texts_ || column.is_text();
+    }
+  }
+  int64_t size() const override { return columns_[0].shape()[0]; }
+  void get(int64_t i, Element& out) const override {
+    out.set_names(names_);
+    for (size_t c = 0; c < columns_.size(); ++c) {
+      if (columns_[c].is_text()) {
+        const int64_t each = row_specs_[c].shape.elements();
+        const auto begin = columns_[c].texts().begin() + i * each;
+        out.add(Component(Strings(begin, begin + each), row_specs_[c].shape));
+      } else {
+        out.add(Component::row(row_specs_[c], row(c, i), columns_[c].owner()));
+      }
+    }
+  }
+  bool view(int64_t i, std::span<const std::byte*> rows) const override {
+    if (texts_) return false;
+    for (size_t c = 0; c < rows.size(); ++c) rows[c] = row(c, i);
+    return true;
+  }
+  std::vector<ComponentSpec> specs() const override { return specs_; }
+  Names names() const override { return names_; }
+  std::string describe() const override { return fmt::format("from_tensor_slices({} rows)", size()); }
+
+ private:
+  const std::byte* row(size_t column, int64_t i) const {
+    return columns_[column].data() + i * row_specs_[column].bytes();
+  }
+  std::vector<Component> columns_;
+  std::vector<TensorSpec> row_specs_;
+  std::vector<ComponentSpec> specs_;
+  Names names_;
+  bool texts_ = false;
+};
+
+class Elements : public IndexedSource {
+ public:
+  Elements(std::string what, std::vector<Element> elements) : what_(std::move(what)), elements_(std::move(elements)) {}
+  int64_t size() const override { return static_cast<int64_t>(elements_.size()); }
+  void get(int64_t i, Element& out) const override { out = elements_[static_cast<size_t>(i)]; }
+  Names names() const override { return elements_.empty() ? nullptr : elements_[0].names(); }
+  std::string describe() const override { return what_; }
+
+ private:
+  std::string what_;
+  std::vector<Element> elements_;
+};
+
+class Range : public IndexedSource {
+ public:
+  Range(int64_t start, int64_t stop, int64_t step) : start_(start), stop_(stop), step_(step) {
+    if (step == 0) fail<ValueError>("range", "the step must not be 0");
+    const int64_t distance = step > 0 ? stop - start : start - stop, stride = step > 0 ? step : -step;
+    size_ = distance > 0 ? (distance - 1) / stride + 1 : 0;
+  }
+  int64_t size() const override { return size_; }
+  void get(int64_t i, Element& out) const override { out.add(Component::scalar(start_ + i * step_)); }
+  std::vector<ComponentSpec> specs() const override { return {{DType::int64, {}}}; }
+  std::string describe() const override {
+    return start_ == 0 && step_ == 1 ? fmt::format("range({})", stop_)
+                                     : fmt::format("range({}, {}, {})", start_, stop_, step_);
+  }
+
+ private:
+  int64_t start_, stop_, step_, size_;
+};
+
+class MapStyle : public IndexedSource {
+ public:
+  explicit MapStyle(std::shared_ptr<const MapStyleDataset> dataset) : dataset_(std::move(dataset)) {}
+  int64_t size() const override { return dataset_->size(); }
+  void get(int64_t i, Element& out) const override { out = dataset_->get(i); }
+  std::string describe() const override { return "dataset class"; }
+  std::string fingerprint() const override { return typeid(*dataset_).name(); }
+
+ private:
+  std::shared_ptr<const MapStyleDataset> dataset_;
+};
+
+// A generator can't be asked to go to a place: restoring calls it again and drops what came before.
+class GeneratorReader : public StreamReader {
+ public:
+  GeneratorReader(GeneratorPass pass) : pass_(std::move(pass)) {}
+  bool next(Element& out) override {
+    if (!pass_(out)) return false;
+    ++given_;
+    return true;
+  }
+  void save(StateWriter& state) const override { state.put(given_); }
+  void restore(StateReader& state) override {
+    const auto wanted = state.get<int64_t>();
+    Element dropped;
+    while (given_ < wanted) {
+      dropped.clear();
+      if (!next(dropped)) fail<StateError>("restore", "the generator ended after {} elements, not {}", given_, wanted);
+    }
+  }
+
+ private:
+  GeneratorPass pass_;
+  int64_t given_ = 0;
+};
+
+class Generator : public StreamSource {
+ public:
+  Generator(std::function<GeneratorPass()> make, std::string code, int64_t size)
+      : make_(std::move(make)), code_(std::move(code)), size_(size) {}
+  std::unique_ptr<StreamReader> open() const override { return std::make_unique<GeneratorReader>(make_()); }
+  int64_t size() const override { return size_; }
+  std::string describe() const override { return "from_generator()"; }
+  std::string fingerprint() const override { return "from_generator:" + code_; }
+
+ private:
+  std::function<GeneratorPass()> make_;
+  std::string code_;
+  int64_t size_;
+};
+
+class IndexedSourceNode : public Indexed {
+ public:
+  IndexedSourceNode(std::shared_ptr<const IndexedSource> source, int id)
+      : source_(std::move(source)), id_(id), size_(source_->size()), fills_(!source_->specs().empty()) {
+    for (const ComponentSpec& spec : source_->specs()) fills_ = fills_ && !spec.text;
+  }
+  int64_t size() const override { return size_; }
+  void get(int64_t index, uint64_t, Worker& worker, Element& out) override {
+    guarded(index, worker, [&] { source_->get(index, out); });
+  }
+  bool view(int64_t index, uint64_t, std::span<const std::byte*> rows) override {
+    return fills_ && source_->view(index, rows);
+  }
+  bool fill(int64_t index, uint64_t, Worker& worker, std::span<std::byte* const> rows) override {
+    if (fills_) guarded(index, worker, [&] { source_->fill(index, rows); });
+    return fills_;
+  }
+
+ private:
+  template <class F>
+  void guarded(int64_t index, Worker& worker, F&& f) {
+    UserCode code(worker, id_, index);
+    try {
+      f();
+    } catch (...) {
+      worker.failed_file = source_->file_of(index);
+      throw;
+    }
+  }
+  std::shared_ptr<const IndexedSource> source_;
+  const int id_;
+  const int64_t size_;
+  bool fills_;
+};
+
+class StreamSourceNode : public Stream {
+ public:
+  StreamSourceNode(std::shared_ptr<const StreamSource> source, int id) : source_(std::move(source)), id_(id) {}
+  void begin(uint64_t) override {
+    reader_ = source_->open();
+    given_ = 0;
+  }
+  bool next(Worker& worker, Element& out) override {
+    if (!reader_) return false;
+    UserCode code(worker, id_, given_);
+    try {
+      if (!reader_->next(out)) return false;
+    } catch (...) {
+      worker.failed_file = reader_->file();
+      throw;
+    }
+    ++given_;
+    return true;
+  }
+  void save(StateWriter& state) override {
+    state.put(given_);
+    state.put(reader_ != nullptr);
+    if (reader_) reader_->save(state);
+  }
+  void restore(StateReader& state) override {
+    const auto given = state.get<int64_t>();
+    const bool open = state.get<bool>();
+    reader_ = open ? source_->open() : nullptr;
+    if (reader_) reader_->restore(state);
+    given_ = given;
+  }
+
+ private:
+  std::shared_ptr<const StreamSource> source_;
+  const int id_;
+  std::unique_ptr<StreamReader> reader_;
+  int64_t given_ = 0;
+};
+
+class IndexedSourceStage : public Stage {
+ public:
+  explicit IndexedSourceStage(std::shared_ptr<const IndexedSource> source) : source_(std::move(source)) {}
+  std::string describe() const override { return source_->describe(); }
+  std::string fingerprint() const override { return source_->fingerprint(); }
+  int64_t size() const override { return source_->size(); }
+  std::vector<ComponentSpec> specs() const override { return source_->specs(); }
+  Names names() const override { return source_->names(); }
+  bool is_indexed() const override { return true; }
+  std::unique_ptr<Indexed> indexed(Run& run) const override {
+    return std::make_unique<IndexedSourceNode>(source_, run.add(*this));
+  }
+  StagePtr with_inputs(std::vector<StagePtr>) const override { return std::make_shared<IndexedSourceStage>(*this); }
+
+ private:
+  std::shared_ptr<const IndexedSource> source_;
+};
+
+class StreamSourceStage : public Stage {
+ public:
+  explicit StreamSourceStage(std::shared_ptr<const StreamSource> source) : source_(std::move(source)) {}
+  std::string describe() const override { return source_->describe(); }
+  std::string fingerprint() const override { return source_->fingerprint(); }
+  int64_t size() const override { return source_->size(); }
+  bool is_indexed() const override { return false; }
+  std::unique_ptr<Stream> stream(Run& run) const override {
+    return std::make_unique<StreamSourceNode>(source_, run.add(*this));
+  }
+  StagePtr with_inputs(std::vector<StagePtr>) const override { return std::make_shared<StreamSourceStage>(*this); }
+
+ private:
+  std::shared_ptr<const StreamSource> source_;
+};
+
+}  // namespace
+
+void IndexedSource::fill(int64_t i, std::span<std::byte* const> rows) const {
+  Element element;
+  get(i, element);
+  for (size_t c = 0; c < rows.size(); ++c)
+    std::memcpy(rows[c], element[c].data(), static_cast<size_t>(element[c].bytes()));
+}
+
+Dataset from_source(std::shared_ptr<const IndexedSource> source) {
+  return Dataset(std::make_shared<IndexedSourceStage>(std::move(source)));
+}
+Dataset from_source(std::shared_ptr<const StreamSource> source) {
+  return Dataset(std::make_shared<StreamSourceStage>(std::move(source)));
+}
+
+Dataset from_elements(std::vector<Element> elements) {
+  return from_source(
+      std::make_shared<Elements>(fmt::format("from_elements({})", elements.size()), std::move(elements)));
+}
+Dataset from_tensors(std::vector<Component> components, Names names) {
+  return from_source(std::make_shared<Elements>(
+      "from_tensors()", std::vector<Element>{Element(std::move(components), std::move(names))}));
+}
+Dataset from_tensor_slices(std::vector<Component> columns, Names names) {
+  return from_source(std::make_shared<TensorSlices>(std::move(columns), std::move(names)));
+}
+Dataset from_tensor_slices(std::vector<std::pair<std::string, Component>> columns) {
+  std::vector<std::string> names;
+  std::vector<Component> components;
+  for (auto& [name, component] : columns) {
+    names.push_back(name);
+    components.push_back(std::move(component));
+  }
+  return from_tensor_slices(std::move(components), std::make_shared<const std::vector<std::string>>(std::move(names)));
+}
+Dataset range(int64_t start, int64_t stop, int64_t step) {
+  return from_source(std::make_shared<Range>(start, stop, step));
+}
+Dataset range(int64_t stop) { return range(0, stop); }
+Dataset from_map_style(std::shared_ptr<const MapStyleDataset> dataset) {
+  if (!dataset) fail<ValueError>("from_map_style", "the dataset is a null pointer");
+  return from_source(std::make_shared<MapStyle>(std::move(dataset)));
+}
+Dataset from_generator_passes(std::function<GeneratorPass()> make, std::string code, int64_t size) {
+  return from_source(std::make_shared<Generator>(std::move(make), std::move(code), size));
+}
+
+}  // namespace isochron::data

@@ -1,0 +1,141 @@
+// Sources and the stages every pipeline has.
+#include "isochron/data/dataset.h"
+
+#include <numeric>
+
+#include "isochron/ops/ops.h"
+#include "tests/data/collect.h"
+
+namespace isochron::data {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(Sources, SlicesShareTheRowsOfTheirTensors) {
+  const Tensor x = tensor({{1.f, 2.f}, {3.f, 4.f}, {5.f, 6.f}}), y = tensor({7, 8, 9}, DType::int64);
+  std::vector<float> seen;
+  int64_t labels = 0;
+  for (const Element& e : from_tensor_slices(x, y)) {
+    const auto [row, label] = e.tensors<2>();
+    EXPECT_EQ(row.shape(), Shape({2}));
+    seen.push_back(row.item<float>({1}));
+    labels += label.item<int64_t>();
+  }
+  EXPECT_THAT(seen, ElementsAre(2, 4, 6));
+  EXPECT_EQ(labels, 24);
+}
+
+TEST(Sources, NamedComponents) {
+  const Dataset dataset = from_tensor_slices({{"image", tensor({1.f, 2.f})}, {"label", tensor({3, 4}, DType::int64)}});
+  const Element first = *dataset.batch(2).begin();
+  EXPECT_THAT(first["label"].tensor().to_vector<int64_t>(), ElementsAre(3, 4));
+  EXPECT_THROW(first["lable"], ValueError);
+}
+
+TEST(Sources, RangesAsInPython) {
+  EXPECT_THAT(numbers(range(4)), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(numbers(range(5, -2, -3)), ElementsAre(5, 2, -1));
+  EXPECT_THAT(numbers(range(3, 3)), ElementsAre());
+  EXPECT_THROW(range(0, 1, 0), ValueError);
+}
+
+TEST(Sources, GeneratorsStartAnewInEveryPass) {
+  const Dataset dataset = from_generator([] {
+    return [i = 0]() mutable -> std::optional<int64_t> { return i < 3 ? std::optional<int64_t>(i++) : std::nullopt; };
+  });
+  EXPECT_EQ(dataset.size(), kUnknownSize);
+  EXPECT_THAT(numbers(dataset), ElementsAre(0, 1, 2));
+  EXPECT_THAT(numbers(dataset), ElementsAre(0, 1, 2));
+}
+
+TEST(Sources, MapStyleClass) {
+  struct Squares : MapStyleDataset {
+    int64_t size() const override { return 5; }
+    Element get(int64_t i) const override { return make_element(i * i); }
+  };
+  const Dataset dataset = from_map_style(std::make_shared<Squares>());
+  EXPECT_EQ(dataset.size(), 5);
+  EXPECT_THAT(numbers(dataset), ElementsAre(0, 1, 4, 9, 16));
+}
+
+TEST(Sources, RowsMustAgree) {
+  EXPECT_THROW(from_tensor_slices(tensor({1.f, 2.f}), tensor({1.f})), ShapeError);
+  EXPECT_THROW(from_tensor_slices(scalar(1)), ShapeError);
+}
+
+TEST(Map, TakesComponentsElementsAndContext) {
+  const Dataset pairs = from_tensor_slices(tensor({1.f, 2.f}), tensor({10, 20}, DType::int64));
+  EXPECT_THAT(numbers(pairs.map([](Tensor x, Tensor y) { return y + cast(x, DType::int64); })), ElementsAre(11, 22));
+  EXPECT_THAT(numbers(pairs.map([](float x, int64_t y) { return static_cast<int64_t>(x) * y; })), ElementsAre(10, 40));
+  EXPECT_THAT(numbers(pairs.map([](const Element& e) { return e[1]; })), ElementsAre(10, 20));
+  EXPECT_THAT(numbers(range(3).map([](int64_t x, const ElementContext& at) { return x + at.index; })),
+              ElementsAre(0, 2, 4));
+  const Element both = *pairs.map([](Tensor x, Tensor y) { return std::pair(y, x); }).begin();
+  EXPECT_EQ(both[0].item<int64_t>(), 10);
+  EXPECT_EQ(both.size(), 2u);
+}
+
+TEST(Map, WrongNumberOfComponentsIsNamed) {
+  const Dataset dataset = range(2).map([](Tensor, Tensor b) { return b; });
+  try {
+    dataset.begin();
+    FAIL();
+  } catch (const ValueError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("takes 2 components, the elements have 1"));
+  }
+}
+
+TEST(Batch, RaggedTailOrDropped) {
+  const Dataset dataset = range(5).batch(2);
+  EXPECT_EQ(dataset.size(), 3);
+  std::vector<int64_t> sizes;
+  for (const Element& e : dataset) sizes.push_back(e[0].shape()[0]);
+  EXPECT_THAT(sizes, ElementsAre(2, 2, 1));
+  EXPECT_THAT(numbers(dataset), ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_THAT(numbers(range(5).batch(2, {.drop_remainder = true})), ElementsAre(0, 1, 2, 3));
+  EXPECT_THROW(range(5).batch(0), ValueError);
+}
+
+TEST(Batch, StringsAreStackedToo) {
+  const Element e = *range(3).map([](int64_t i) { return std::string(static_cast<size_t>(i), 'x'); }).batch(3).begin();
+  EXPECT_THAT(e[0].texts(), ElementsAre("", "x", "xx"));
+  EXPECT_THROW(e[0].tensor(), DTypeError);
+}
+
+TEST(Batch, ShapesThatVaryAreRefusedByName) {
+  const Dataset dataset = range(3).map([](int64_t i) { return zeros({i + 1}); }).batch(3);
+  try {
+    dataset.begin();
+    FAIL();
+  } catch (const ShapeError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("padded_batch"));
+  }
+}
+
+std::vector<int64_t> sorted(std::vector<int64_t> values) {
+  std::sort(values.begin(), values.end());
+  return values;
+}
+
+TEST(Shuffle, IsAPermutationThatChangesWithThePass) {
+  std::vector<int64_t> all(1000);
+  std::iota(all.begin(), all.end(), 0);
+  const auto stream = [] {
+    return from_generator(
+        [] { return [i = int64_t{0}]() mutable { return i < 1000 ? std::optional(i++) : std::nullopt; }; });
+  };
+  for (const Dataset& dataset : {range(1000).shuffle(10, {.seed = 3}), stream().shuffle(100, {.seed = 3})}) {
+    const auto first = numbers(dataset), second = numbers(dataset);
+    EXPECT_NE(first, all);
+    EXPECT_NE(first, second);
+    EXPECT_EQ(sorted(first), all);
+    EXPECT_EQ(sorted(second), all);
+  }
+  EXPECT_EQ(numbers(range(1000).shuffle(10, {.seed = 3})), numbers(range(1000).shuffle(10, {.seed = 3})));
+  const Dataset fixed = range(1000).shuffle(10, {.seed = 3, .reshuffle_each_iteration = false});
+  EXPECT_EQ(numbers(fixed), numbers(fixed));
+}
+
+}  // namespace
+}  // namespace isochron::data
