@@ -12,6 +12,7 @@
 
 #include "isochron/base/error.h"
 #include "isochron/base/threads.h"
+#include "isochron/data/dataset.h"
 #include "isochron/data/idx.h"
 #include "isochron/exec/evaluate.h"
 #include "isochron/exec/function.h"
