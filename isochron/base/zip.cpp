@@ -6,6 +6,7 @@
 #include <climits>
 #include <cstring>
 
+#include "isochron/base/deflate.h"
 #include "isochron/base/error.h"
 
 namespace isochron {
@@ -151,30 +152,10 @@ void put(std::string& out, T value) {
 }
 
 std::string deflated(std::initializer_list<std::string_view> pieces) {
-  z_stream stream{};
-  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-    fail<MemoryError>("write_zip", "no memory to compress");
   std::string out;
-  char buffer[1 << 16];
-  const auto run = [&](int flush) {
-    do {
-      stream.next_out = reinterpret_cast<Bytef*>(buffer);
-      stream.avail_out = sizeof buffer;
-      ::deflate(&stream, flush);
-      out.append(buffer, sizeof buffer - stream.avail_out);
-    } while (stream.avail_out == 0);
-  };
-  for (std::string_view piece : pieces) {
-    while (!piece.empty()) {
-      const size_t part = std::min<size_t>(piece.size(), UINT_MAX / 2);
-      stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(piece.data()));
-      stream.avail_in = static_cast<uInt>(part);
-      run(Z_NO_FLUSH);
-      piece.remove_prefix(part);
-    }
-  }
-  run(Z_FINISH);
-  deflateEnd(&stream);
+  Deflater deflater(Deflater::Format::raw);
+  for (std::string_view piece : pieces) deflater.add(piece, out);
+  deflater.finish(out);
   return out;
 }
 

@@ -1,0 +1,342 @@
+#include "isochron/data/files/csv.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
+#include "isochron/base/names.h"
+#include "isochron/base/threads.h"
+#include "isochron/data/files/csv_parse.h"
+#include "isochron/data/files/file_stream.h"
+#include "isochron/data/files/paths.h"
+#include "isochron/timeline/timeline.h"
+
+namespace isochron::data {
+namespace {
+
+using csv_file::BlockReader;
+using csv_file::FieldError;
+using csv_file::Rows;
+using csv_file::Schema;
+using csv_file::TextBlock;
+
+// The first block of a file; its rows begin at `data_at`.
+struct Start {
+  TextBlock block;
+  size_t data_at = 0;
+};
+
+Start read_start(BlockReader& reader) {
+  Start start;
+  if (!reader.next(start.block)) fail<FileError>("read_csv", "{}: the file is empty", reader.path());
+  return start;
+}
+
+// All rows of a file, one Rows a block in their order. FieldError with the smallest offset when one does not fit.
+std::vector<Rows> parse_file(BlockReader& reader, const Start& start, const Schema& schema) {
+  std::mutex reading;
+  std::optional<FieldError> error;
+  std::vector<Rows> all(1);
+  bool first_given = false, stop = false;
+  ThreadTeam& team = ThreadTeam::global();
+  team.parallel(team.size(), [&](int, int) {
+    TextBlock block;
+    for (;;) {
+      size_t index = 0;
+      const TextBlock* text = &block;
+      size_t skip = 0;
+      {
+        const std::lock_guard lock(reading);
+        if (stop) return;
+        if (!first_given) {
+          first_given = true;
+          text = &start.block;
+          skip = start.data_at;
+        } else {
+          try {
+            if (!reader.next(block)) {
+              stop = true;
+              return;
+            }
+          } catch (...) {
+            stop = true;
+            throw;
+          }
+          index = all.size();
+          all.emplace_back();
+        }
+      }
+      try {
+        Rows rows = csv_file::parse_rows(schema, text->text().substr(skip), text->offset + static_cast<int64_t>(skip));
+        const std::lock_guard lock(reading);
+        all[index] = std::move(rows);
+      } catch (const FieldError& e) {
+        const std::lock_guard lock(reading);
+        stop = true;
+        if (!error || e.offset < error->offset) error = e;
+        return;
+      }
+    }
+  });
+  if (error) throw *error;
+  return all;
+}
+
+struct Parsed {
+  Schema schema;
+  std::vector<Rows> blocks;
+};
+
+Parsed parse_whole(const std::string& path, const CsvOptions& options, bool stacked) {
+  const ScopedSpan span(Phase::input, "read csv");
+  BlockReader reader(path, options.max_row_bytes);
+  Start start = read_start(reader);
+  Schema schema = csv_file::infer_schema(path, start.block.text(), options, stacked, start.data_at);
+  const int64_t second_block = reader.offset();
+  for (;;) {
+    try {
+      return {schema, parse_file(reader, start, schema)};
+    } catch (const FieldError& error) {
+      const bool fixed = error.wider == csv_file::Type::skipped || (stacked && error.wider == csv_file::Type::text &&
+                                                                    schema.columns[error.column].name != options.label);
+      if (fixed) csv_file::fail_field(path, schema, error);
+      schema.columns[error.column].type = error.wider;
+      csv_file::lay_out(schema, options, stacked);
+      reader.seek(second_block);
+    }
+  }
+}
+
+// One array of all blocks; their memory is given back on the way.
+Component joined(const csv_file::Output& output, size_t index, std::vector<Rows>& blocks) {
+  int64_t rows = 0;
+  for (const Rows& block : blocks) rows += block.count;
+  std::vector<int64_t> dims = output.dims;
+  dims.insert(dims.begin(), rows);
+  if (output.type == csv_file::Type::text) {
+    Strings texts;
+    texts.reserve(static_cast<size_t>(rows));
+    for (Rows& block : blocks) {
+      std::move(block.texts[index].begin(), block.texts[index].end(), std::back_inserter(texts));
+      block.texts[index] = {};
+    }
+    return Component(std::move(texts), Shape(dims));
+  }
+  const TensorSpec spec{csv_file::dtype_of(output.type), Shape(dims)};
+  Storage bytes = Storage::allocate(static_cast<size_t>(spec.bytes()));
+  std::byte* to = bytes.data();
+  for (Rows& block : blocks) {
+    const size_t size = static_cast<size_t>(block.count) * output.row_bytes;
+    if (size > 0) std::memcpy(to, block.arrays[index].data(), size);
+    to += size;
+    block.arrays[index] = {};
+  }
+  return Component(Tensor::from_storage(std::move(bytes), spec));
+}
+
+std::vector<ComponentSpec> specs_of(const Schema& schema) {
+  std::vector<ComponentSpec> out;
+  for (const csv_file::Output& output : schema.outputs)
+    out.push_back({csv_file::dtype_of(output.type), output.dims, output.type == csv_file::Type::text});
+  return out;
+}
+
+Names names_of(const Schema& schema) {
+  std::vector<std::string> names;
+  for (const csv_file::Output& output : schema.outputs) names.push_back(output.name);
+  return std::make_shared<const std::vector<std::string>>(std::move(names));
+}
+
+void add_row(const Schema& schema, const Rows& rows, int64_t row, Element& out) {
+  for (size_t i = 0; i < schema.outputs.size(); ++i) {
+    const csv_file::Output& output = schema.outputs[i];
+    if (output.type == csv_file::Type::text)
+      out.add(Component(rows.texts[i][static_cast<size_t>(row)]));
+    else
+      out.add(Component::row({csv_file::dtype_of(output.type), Shape(output.dims)},
+                             rows.arrays[i].data() + static_cast<size_t>(row) * output.row_bytes, rows.arrays[i]));
+  }
+}
+
+// Rows where they were parsed: nothing is joined or copied.
+class CsvRows : public IndexedSource {
+ public:
+  CsvRows(std::vector<std::string> paths, const CsvOptions& options, bool stacked) : paths_(std::move(paths)) {
+    starts_.push_back(0);
+    for (const std::string& path : paths_) {
+      Parsed parsed = parse_whole(path, options, stacked);
+      if (schema_.outputs.empty()) schema_ = parsed.schema;
+      if (specs_of(parsed.schema) != specs_of(schema_) || *names_of(parsed.schema) != *names_of(schema_))
+        fail<FileError>("csv", "{}: its columns differ from those of {}; say `dtypes` if they should be the same", path,
+                        paths_[0]);
+      for (Rows& rows : parsed.blocks) {
+        starts_.push_back(starts_.back() + rows.count);
+        blocks_.push_back(std::move(rows));
+        file_of_block_.push_back(static_cast<size_t>(&path - paths_.data()));
+      }
+    }
+    names_ = names_of(schema_);
+    for (const csv_file::Output& output : schema_.outputs) texts_ = texts_ || output.type == csv_file::Type::text;
+  }
+  int64_t size() const override { return starts_.back(); }
+  void get(int64_t i, Element& out) const override {
+    const size_t block = block_of(i);
+    add_row(schema_, blocks_[block], i - starts_[block], out);
+    out.set_names(names_);
+  }
+  bool view(int64_t i, std::span<const std::byte*> rows) const override {
+    if (texts_) return false;
+    const size_t block = block_of(i);
+    for (size_t c = 0; c < rows.size(); ++c)
+      rows[c] =
+          blocks_[block].arrays[c].data() + static_cast<size_t>(i - starts_[block]) * schema_.outputs[c].row_bytes;
+    return true;
+  }
+  std::vector<ComponentSpec> specs() const override { return specs_of(schema_); }
+  Names names() const override { return names_; }
+  std::string describe() const override { return describe_files("csv", paths_); }
+  std::string fingerprint() const override { return "csv:" + fingerprint_of_files(paths_); }
+  std::string file_of(int64_t i) const override { return paths_[file_of_block_[block_of(i)]]; }
+
+ private:
+  size_t block_of(int64_t i) const {
+    return static_cast<size_t>(std::upper_bound(starts_.begin(), starts_.end(), i) - starts_.begin()) - 1;
+  }
+  std::vector<std::string> paths_;
+  Schema schema_;
+  std::vector<Rows> blocks_;
+  std::vector<int64_t> starts_;
+  std::vector<size_t> file_of_block_;
+  Names names_;
+  bool texts_ = false;
+};
+
+class CsvStreamReader : public StreamReader {
+ public:
+  CsvStreamReader(const std::string& path, std::shared_ptr<const Schema> schema, const CsvOptions& options,
+                  bool stacked)
+      : reader_(path, options.max_row_bytes), schema_(std::move(schema)), names_(names_of(*schema_)) {
+    Start start = read_start(reader_);
+    const Schema found = csv_file::infer_schema(path, start.block.text(), options, stacked, start.data_at);
+    if (found.columns.size() != schema_->columns.size())
+      fail<FileError>("csv", "{}: has {} columns, the first file has {}", path, found.columns.size(),
+                      schema_->columns.size());
+    data_at_ = static_cast<int64_t>(start.data_at);
+    reader_.seek(data_at_);
+    block_at_ = data_at_;
+  }
+  bool next(Element& out) override {
+    while (row_ == rows_.count) {
+      block_at_ = reader_.offset();
+      row_ = 0;
+      rows_.count = 0;
+      if (!reader_.next(block_)) return false;
+      try {
+        rows_ = csv_file::parse_rows(*schema_, block_.text(), block_.offset);
+      } catch (const FieldError& error) {
+        csv_file::fail_field(reader_.path(), *schema_, error);
+      }
+    }
+    add_row(*schema_, rows_, row_++, out);
+    out.set_names(names_);
+    return true;
+  }
+  void save(StateWriter& state) const override {
+    state.put(block_at_);
+    state.put(row_);
+  }
+  void restore(StateReader& state) override {
+    reader_.seek(state.get<int64_t>());
+    const auto row = state.get<int64_t>();
+    rows_.count = row_ = 0;
+    if (row == 0) {
+      block_at_ = reader_.offset();
+      return;
+    }
+    Element dropped;
+    if (!next(dropped) || row > rows_.count) fail<StateError>("restore", "{}: has changed", reader_.path());
+    row_ = row;
+  }
+  std::string file() const override { return reader_.path(); }
+
+ private:
+  BlockReader reader_;
+  std::shared_ptr<const Schema> schema_;
+  Names names_;
+  TextBlock block_;
+  Rows rows_;
+  int64_t data_at_ = 0, block_at_ = 0, row_ = 0;
+};
+
+}  // namespace
+
+CsvTable::CsvTable(std::vector<std::string> names, std::vector<Component> columns, std::string label)
+    : names_(std::move(names)), columns_(std::move(columns)), label_(std::move(label)) {}
+
+const Component& CsvTable::operator[](const std::string& name) const {
+  for (size_t i = 0; i < names_.size(); ++i)
+    if (names_[i] == name) return columns_[i];
+  fail<ValueError>("csv", "there is no column \"{}\"{}", name, did_you_mean(name, {names_.begin(), names_.end()}));
+}
+
+Tensor CsvTable::features() const {
+  std::vector<const Component*> used;
+  for (size_t i = 0; i < names_.size(); ++i)
+    if (names_[i] != label_ && !columns_[i].is_text()) used.push_back(&columns_[i]);
+  const auto width = static_cast<int64_t>(used.size());
+  const TensorSpec spec{DType::float32, {rows(), width}};
+  Storage bytes = Storage::allocate(static_cast<size_t>(spec.bytes()));
+  auto* to = reinterpret_cast<float*>(bytes.data());
+  // Some rows at a time, so that a row's cache lines are still there for its next column.
+  constexpr int64_t kRows = 256;
+  for (int64_t begin = 0; begin < rows(); begin += kRows)
+    for (int64_t c = 0; c < width; ++c)
+      visit_dtype(used[static_cast<size_t>(c)]->dtype(), [&]<class T>(Type<T>) {
+        const auto* from = reinterpret_cast<const T*>(used[static_cast<size_t>(c)]->data());
+        for (int64_t row = begin; row < std::min(rows(), begin + kRows); ++row)
+          to[row * width + c] = static_cast<float>(from[row]);
+      });
+  return Tensor::from_storage(std::move(bytes), spec);
+}
+
+CsvTable read_csv(const std::string& path, const CsvOptions& options) {
+  Parsed parsed = parse_whole(path, options, false);
+  std::vector<std::string> names;
+  std::vector<Component> columns;
+  for (size_t i = 0; i < parsed.schema.outputs.size(); ++i) {
+    names.push_back(parsed.schema.outputs[i].name);
+    columns.push_back(joined(parsed.schema.outputs[i], i, parsed.blocks));
+  }
+  return CsvTable(std::move(names), std::move(columns), options.label);
+}
+
+Dataset csv(const std::string& pattern, const CsvOptions& options) {
+  std::vector<std::string> paths = matching_files(pattern);
+  const bool stacked = !options.label.empty();
+  if (options.in_memory) return from_source(std::make_shared<const CsvRows>(std::move(paths), options, stacked));
+  BlockReader reader(paths[0], options.max_row_bytes);
+  Start start = read_start(reader);
+  auto schema = std::make_shared<const Schema>(
+      csv_file::infer_schema(paths[0], start.block.text(), options, stacked, start.data_at));
+  return from_source(std::make_shared<const FileStream>("csv", std::move(paths), [=](const std::string& path) {
+    return std::make_unique<CsvStreamReader>(path, schema, options, stacked);
+  }));
+}
+
+Categories encode_categories(const Component& strings) {
+  std::unordered_map<std::string_view, int64_t> codes;
+  Categories out;
+  std::vector<int64_t> numbers;
+  for (const std::string& text : strings.texts()) {
+    const auto [found, added] = codes.try_emplace(text, static_cast<int64_t>(codes.size()));
+    if (added) out.names.push_back(text);
+    numbers.push_back(found->second);
+  }
+  out.codes = Tensor::from_buffer(std::move(numbers), strings.shape());
+  return out;
+}
+
+}  // namespace isochron::data

@@ -1,0 +1,55 @@
+// Rows of text to arrays.
+#pragma once
+
+#include <stdexcept>
+
+#include "isochron/base/input_file.h"
+#include "isochron/data/files/csv_schema.h"
+
+namespace isochron::data::csv_file {
+
+// Whole rows of a file, with room behind them for reading eight bytes at a time.
+struct TextBlock {
+  std::vector<char> bytes;
+  size_t size = 0;
+  int64_t offset = 0;  // of unpacked bytes
+  std::string_view text() const { return {bytes.data(), size}; }
+};
+
+// Cuts a file into blocks of whole rows.
+class BlockReader {
+ public:
+  BlockReader(const std::string& path, int64_t max_row_bytes) : file_(path), max_row_bytes_(max_row_bytes) {}
+  // False at the end. A block always ends with a newline.
+  bool next(TextBlock& block);
+  // Where the next block begins; a block's end, or what seek() was given.
+  int64_t offset() const { return offset_; }
+  void seek(int64_t offset);
+  const std::string& path() const { return file_.path(); }
+
+ private:
+  InputFile file_;
+  int64_t max_row_bytes_;
+  std::vector<char> rest_;  // the row that the last block cut
+  int64_t offset_ = 0;
+};
+
+struct Rows {
+  int64_t count = 0;
+  std::vector<Storage> arrays;  // one an output; capacity may exceed count rows
+  std::vector<Strings> texts;   // of outputs that are strings
+};
+
+// A value that its column's type can't hold. `wider` is the type that could; skipped when the type was said.
+struct FieldError {
+  size_t column;
+  int64_t offset;  // in the file
+  Type wider;
+  std::string text, why;
+};
+
+Rows parse_rows(const Schema& schema, std::string_view text, int64_t offset);
+// Throws the FileError for a field, with the line counted from the start of the file.
+[[noreturn]] void fail_field(const std::string& path, const Schema& schema, const FieldError& error);
+
+}  // namespace isochron::data::csv_file

@@ -1,0 +1,161 @@
+#include "isochron/data/files/csv.h"
+
+#include <zlib.h>
+
+#include <cmath>
+#include <random>
+
+#include "isochron/base/deflate.h"
+#include "isochron/base/files.h"
+#include "isochron/data/files/csv_number.h"
+#include "tests/data/collect.h"
+
+namespace isochron::data {
+namespace {
+
+using testing::HasSubstr;
+
+class Csv : public testing::Test {
+ protected:
+  CsvTable read(const std::string& text, const CsvOptions& options = {}) {
+    write_file(path_, text);
+    return read_csv(path_, options);
+  }
+  std::string error_of(const std::string& text, const CsvOptions& options = {}) {
+    try {
+      read(text, options);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "nothing was thrown";
+  }
+  const TempFolder folder_;
+  const std::string path_ = folder_.file("table.csv");
+};
+
+TEST_F(Csv, InfersTypes) {
+  const CsvTable table = read("id,size,ok,name\n1,2.5,true,ann\n-7,3,false,\"b, c\"\n+3,1e2,true, d \n");
+  EXPECT_EQ(table.rows(), 3);
+  EXPECT_EQ(table["id"].dtype(), DType::int64);
+  EXPECT_EQ(table["id"].tensor().to_vector<int64_t>(), (std::vector<int64_t>{1, -7, 3}));
+  EXPECT_EQ(table["size"].dtype(), DType::float32);
+  EXPECT_EQ(table["size"].tensor().to_vector<float>(), (std::vector<float>{2.5f, 3, 100}));
+  EXPECT_EQ(table["ok"].dtype(), DType::boolean);
+  EXPECT_EQ(table["ok"].tensor().to_vector<int>(), (std::vector<int>{1, 0, 1}));
+  EXPECT_EQ(table["name"].texts(), (Strings{"ann", "b, c", "d"}));
+  EXPECT_EQ(table.features().shape(), (Shape{3, 3}));
+}
+
+TEST_F(Csv, QuotesNewlinesAndLineEnds) {
+  const CsvTable table = read("\xEF\xBB\xBF\"a\",b\r\n\"one\ntwo\",1\r\n\r\n\"say \"\"hi\"\"\",2\r\n\"\",3");
+  EXPECT_EQ(table.names(), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(table["a"].texts(), (Strings{"one\ntwo", "say \"hi\"", ""}));
+  EXPECT_EQ(table["b"].tensor().to_vector<int>(), (std::vector<int>{1, 2, 3}));
+}
+
+TEST_F(Csv, MissingValues) {
+  const CsvTable table = read("a,b,c\n1,2,x\nNA,,y\n3,null,z\n", {.defaults = {{"a", -5}}});
+  EXPECT_EQ(table["a"].tensor().to_vector<int64_t>(), (std::vector<int64_t>{1, -5, 3}));
+  EXPECT_EQ(table["b"].dtype(), DType::float32);
+  EXPECT_TRUE(std::isnan(table["b"].tensor().item<float>({1})) && std::isnan(table["b"].tensor().item<float>({2})));
+  EXPECT_THAT(error_of("a\n1\n\"\"\n", {.dtypes = {{"a", DType::int64}}}),
+              HasSubstr("line 3, column 1 (a): \"\" is missing, and int64 has no default"));
+}
+
+TEST_F(Csv, ChosenColumnsDtypesDelimiterNoHeader) {
+  const CsvTable table = read("1;2;3\n4;5;6\n", {.delimiter = ';',
+                                                 .header = false,
+                                                 .columns = {"0", "2"},
+                                                 .dtypes = {{"2", DType::float64}, {"0", DType::int32}}});
+  EXPECT_EQ(table.names(), (std::vector<std::string>{"0", "2"}));
+  EXPECT_EQ(table["2"].dtype(), DType::float64);
+  EXPECT_EQ(table["0"].dtype(), DType::int32);
+  EXPECT_EQ(table["2"].tensor().to_vector<double>(), (std::vector<double>{3, 6}));
+  EXPECT_THAT(error_of("alpha,beta\n1,2\n", {.columns = {"alpa"}}),
+              HasSubstr("no column \"alpa\"; did you mean \"alpha\""));
+}
+
+TEST_F(Csv, AColumnBecomesWiderWhenLaterRowsNeedIt) {
+  std::string text = "a,b\n";
+  for (int i = 0; i < 200000; ++i) text += std::to_string(i) + ",7\n";
+  CsvTable table = read(text + "0.5,8\n");
+  EXPECT_EQ(table["a"].dtype(), DType::float32);
+  EXPECT_EQ(table["b"].dtype(), DType::int64);
+  EXPECT_EQ(table["a"].tensor().item<float>({199999}), 199999.f);
+  table = read(text + "none,9\n");
+  EXPECT_EQ(table["a"].texts().back(), "none");
+  EXPECT_EQ(table["a"].texts()[12345], "12345");
+  EXPECT_EQ(table.rows(), 200001);
+}
+
+TEST_F(Csv, ErrorsNameLineColumnAndText) {
+  std::string text = "age,\"x\ny\"\n";
+  for (int i = 0; i < 300000; ++i) text += "1,2\n";
+  const CsvOptions options{.dtypes = {{"age", DType::float32}}};
+  EXPECT_THAT(error_of(text + "abc,2\n", options),
+              HasSubstr("table.csv: line 300003, column 1 (age): \"abc\" is no float32"));
+  EXPECT_THAT(error_of(text + "1\n"), HasSubstr("line 300003 has only 1 columns, there should be 2"));
+  EXPECT_THAT(error_of(text + "1,2,3\n"), HasSubstr("line 300003 has more than 2 columns, there should be 2"));
+  EXPECT_THAT(error_of(text + "1,\"2\n"), HasSubstr("quote"));
+  EXPECT_THAT(error_of(""), HasSubstr("the file is empty"));
+  EXPECT_THAT(error_of("\n\n"), HasSubstr("has no rows"));
+}
+
+TEST_F(Csv, RowsOfAPackedFileAsAStreamWithItsPlaceSaved) {
+  std::string text = "f,g,y\n", packed;
+  for (int i = 0; i < 300000; ++i) text += fmt::format("{},{}.5,{}\n", i, i, i % 3);
+  Deflater gzip(Deflater::Format::gzip);
+  gzip.add(text, packed);
+  gzip.finish(packed);
+  write_file(folder_.file("rows.csv.gz"), packed);
+  write_file(path_, text);
+  for (const auto& [file, in_memory] :
+       {std::pair{folder_.file("rows.csv.gz"), false}, std::pair{path_, false}, std::pair{path_, true}}) {
+    int64_t row = 0;
+    for (const Element& batch : csv(file, {.label = "y", .in_memory = in_memory}).batch(1000)) {
+      const auto features = batch["features"].tensor().to_vector<float>();
+      const auto labels = batch["y"].tensor().to_vector<int64_t>();
+      ASSERT_EQ(features.size(), 2000u);
+      for (size_t i = 0; i < 1000; ++i, ++row) {
+        ASSERT_EQ(features[2 * i], static_cast<float>(row));
+        ASSERT_EQ(features[2 * i + 1], static_cast<float>(row) + 0.5f);
+        ASSERT_EQ(labels[i], row % 3);
+      }
+    }
+    EXPECT_EQ(row, 300000);
+  }
+  EXPECT_THROW(csv(path_, {.label = "z"}), ValueError);
+}
+
+TEST_F(Csv, CategoriesInOrderOfAppearance) {
+  const Categories cities = encode_categories(read("city\nRome\nOslo\nRome\nBern\n")["city"]);
+  EXPECT_EQ(cities.names, (Strings{"Rome", "Oslo", "Bern"}));
+  EXPECT_EQ(cities.codes.to_vector<int>(), (std::vector<int>{0, 1, 0, 2}));
+}
+
+TEST(CsvNumber, EqualsStrtodWhereverItAnswers) {
+  std::mt19937_64 random(7);
+  int answered = 0;
+  const auto check = [&](const std::string& text) {
+    const std::string padded = text + ",0000000000";
+    const char* p = padded.c_str();
+    double value = 0;
+    if (!csv_file::take_number(p, value)) return;
+    ++answered;
+    ASSERT_EQ(*p, ',') << text;
+    ASSERT_EQ(value, std::strtod(text.c_str(), nullptr)) << text;
+  };
+  for (int i = 0; i < 200000; ++i) {
+    const double x = std::uniform_real_distribution<>(-1000, 1000)(random);
+    check(fmt::format("{:.{}f}", x, i % 12));
+    check(fmt::format("{:.{}e}", x, i % 12));
+    check(fmt::format("{}", static_cast<int64_t>(random()) >> (i % 63)));
+    check(fmt::format("{:.17g}", x));
+  }
+  EXPECT_GT(answered, 500000);
+  for (const char* text : {"0", "-0", "00012", "123456789012345678", ".5", "5.", "1e5", "1E-5", "-2.50e+3"})
+    check(text);
+}
+
+}  // namespace
+}  // namespace isochron::data
