@@ -1,6 +1,5 @@
 // Matrix products through kernels/gemm, with bias and activation where a pass has put them there.
-#include <map>
-
+#include "isochron/kernels/epilogue.h"
 #include "isochron/kernels/gemm/gemm.h"
 #include "isochron/kernels/kernel.h"
 
@@ -41,31 +40,6 @@ int64_t matrix_of(int64_t i, const Shape& batch, const Shape& own) {
     stride *= own[-axis];
   }
   return at;
-}
-
-struct Epilogue {
-  bool bias = false, pre_activation = false;
-  kernels::GemmActivation activation = kernels::GemmActivation::none;
-  double alpha = 0;
-};
-
-Epilogue epilogue_of(const KernelRequest& request) {
-  using kernels::GemmActivation;
-  static const std::map<std::string_view, GemmActivation> known = {{"none", GemmActivation::none},
-                                                                   {"relu", GemmActivation::relu},
-                                                                   {"sigmoid", GemmActivation::sigmoid},
-                                                                   {"tanh", GemmActivation::tanh},
-                                                                   {"leaky_relu", GemmActivation::leaky_relu},
-                                                                   {"elu", GemmActivation::elu},
-                                                                   {"selu", GemmActivation::selu},
-                                                                   {"gelu_erf", GemmActivation::gelu_erf},
-                                                                   {"gelu_tanh", GemmActivation::gelu_tanh},
-                                                                   {"silu", GemmActivation::silu},
-                                                                   {"softplus", GemmActivation::softplus}};
-  const Attributes& a = request.attributes();
-  if (!a.find("activation")) return {};
-  return {request.inputs.size() > 2, request.node.outputs.size() > 1, known.at(a.get<std::string>("activation")),
-          a.get<double>("alpha")};
 }
 
 class GemmKernel final : public Kernel {

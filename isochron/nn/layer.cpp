@@ -10,15 +10,14 @@
 namespace isochron {
 namespace {
 
-// "BatchNormalization" -> "batch_normalization".
+// "BatchNormalization" -> "batch_normalization", "Conv2DTranspose" -> "conv2d_transpose", as Keras does it.
 std::string snake_case(const std::string& name) {
+  const auto is_lower = [&](size_t i) { return i < name.size() && name[i] >= 'a' && name[i] <= 'z'; };
   std::string out;
   for (size_t i = 0; i < name.size(); ++i) {
-    const char c = name[i];
-    const bool upper = c >= 'A' && c <= 'Z';
-    const bool after_lower = i > 0 && !(name[i - 1] >= 'A' && name[i - 1] <= 'Z');
-    if (upper && after_lower) out += '_';
-    out += upper ? static_cast<char>(c - 'A' + 'a') : c;
+    const bool upper = name[i] >= 'A' && name[i] <= 'Z';
+    if (upper && i > 0 && (is_lower(i - 1) || is_lower(i + 1))) out += '_';
+    out += upper ? static_cast<char>(name[i] - 'A' + 'a') : name[i];
   }
   return out;
 }

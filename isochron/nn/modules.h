@@ -1,10 +1,11 @@
-// All modules: Linear, a chain of modules, and small ones without parameters.
+// All modules: Linear, convolution and pooling, a chain of modules, and small ones without parameters.
 //
 //   nn::Sequential net{nn::Flatten(), nn::Linear(784, 128), nn::ReLU(), nn::Dropout(0.2), nn::Linear(128, 10)};
 #pragma once
 
 #include <initializer_list>
 
+#include "isochron/nn/conv_modules.h"
 #include "isochron/nn/linear.h"
 #include "isochron/nn/module.h"
 

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "isochron/ops/check.h"
+#include "isochron/ops/conv.h"
 #include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/indexing.h"
 #include "isochron/ops/matmul.h"
+#include "isochron/ops/pool.h"
 #include "isochron/ops/random.h"
 #include "isochron/ops/reduce.h"
 #include "isochron/ops/shape_ops.h"

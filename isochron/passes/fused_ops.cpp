@@ -39,24 +39,42 @@ const Op& kFusedReduce = register_op({.name = "fused_reduce",
                                       .no_gradient = kAfterwards,
                                       .cost = body_cost});
 
+// A product whose two operands come first, with its results once or, when the values before the activation are kept,
+// twice.
+template <const char* const& product>
+Specs product_specs(const RuleContext& c) {
+  const TensorSpec result = infer(op_named(product), c.inputs.first(2), c.attributes)[0];
+  if (c.attributes.get<bool>("pre_activation")) return {result, result};
+  return {result};
+}
+template <const char* const& product>
+Cost product_cost(const RuleContext& c, std::span<const TensorSpec> outputs) {
+  return cost_of(op_named(product), c.inputs.first(2), outputs, c.attributes);
+}
+constexpr const char* kMatmul = "matmul";
+constexpr const char* kConv = "conv";
+
 const Op& kMatmulEpilogue =
     register_op({.name = "matmul_epilogue",
                  .doc = "Matrix product with bias and activation applied while its blocks are in cache.",
                  .arity = -1,
-                 .rule = [](const RuleContext& c) -> Specs {
-                   const TensorSpec product = infer(op_named("matmul"), c.inputs.first(2), c.attributes)[0];
-                   if (c.attributes.get<bool>("pre_activation")) return {product, product};
-                   return {product};
-                 },
+                 .rule = product_specs<kMatmul>,
                  .no_gradient = kAfterwards,
-                 .cost = [](const RuleContext& c, std::span<const TensorSpec> outputs) -> Cost {
-                   return cost_of(op_named("matmul"), c.inputs.first(2), outputs, c.attributes);
-                 }});
+                 .cost = product_cost<kMatmul>});
+
+const Op& kConvEpilogue =
+    register_op({.name = "conv_epilogue",
+                 .doc = "Convolution with bias and activation applied while its blocks are in cache.",
+                 .arity = -1,
+                 .rule = product_specs<kConv>,
+                 .no_gradient = kAfterwards,
+                 .cost = product_cost<kConv>});
 
 }  // namespace
 
 const Op& fused_op() { return kFused; }
 const Op& fused_reduce_op() { return kFusedReduce; }
 const Op& matmul_epilogue_op() { return kMatmulEpilogue; }
+const Op& conv_epilogue_op() { return kConvEpilogue; }
 
 }  // namespace isochron

@@ -2,6 +2,7 @@
 //   fused            a group of elementwise nodes: `body` says what is done to one element
 //   fused_reduce     the same, and the last output is reduced (attributes reduce, begin, end)
 //   matmul_epilogue  activation(a b + bias); with pre_activation=true the values before it are a second output
+//   conv_epilogue    the same of a convolution
 #pragma once
 
 #include "isochron/ops/op.h"
@@ -11,5 +12,6 @@ namespace isochron {
 const Op& fused_op();
 const Op& fused_reduce_op();
 const Op& matmul_epilogue_op();
+const Op& conv_epilogue_op();
 
 }  // namespace isochron

@@ -1,5 +1,5 @@
-// activation(a b + bias) as one node, so that the product's blocks are finished while they are in cache. Values that
-// others still need before the activation become a second output.
+// activation(a b + bias) as one node, so that the blocks of a matrix product or a convolution are finished while they
+// are in cache. Values that others still need before the activation become a second output.
 #include "isochron/passes/fused_ops.h"
 #include "isochron/passes/known_ops.h"
 #include "isochron/passes/rewriter.h"
@@ -41,7 +41,8 @@ class EpiloguePass {
   int32_t uses(ValueId v) const { return uses_[static_cast<size_t>(v.node)][static_cast<size_t>(v.output)]; }
   bool is_product(ValueId v) const {
     const DType dtype = graph_.spec(v).dtype;
-    return graph_[v].op == known_ops().matmul && (dtype == DType::float32 || dtype == DType::float64);
+    const Op* op = graph_[v].op;
+    return (op == known_ops().matmul || op == known_ops().conv) && (dtype == DType::float32 || dtype == DType::float64);
   }
   // One number for each column of the product.
   bool is_row(ValueId bias, const Shape& product) const {
@@ -66,8 +67,8 @@ class EpiloguePass {
     const GraphNode& node = graph_.nodes[static_cast<size_t>(at)];
     const ValueId before = node.inputs[0];
     const GraphNode& source = graph_[before];
-    const bool biased = source.op == &matmul_epilogue_op() && source.outputs.size() == 1 &&
-                        source.attributes.get<std::string>("activation") == "none";
+    const bool biased = (source.op == &matmul_epilogue_op() || source.op == &conv_epilogue_op()) &&
+                        source.outputs.size() == 1 && source.attributes.get<std::string>("activation") == "none";
     if (!biased && !is_product(before)) return;
     const bool kept = uses(before) > 1;
     epilogue(at, source, source.inputs, activation_name(node), node.attributes.get_or<double>("alpha", 0), kept);
@@ -78,13 +79,13 @@ class EpiloguePass {
   void epilogue(int32_t at, const GraphNode& product, SmallVector<ValueId, 3> inputs, std::string activation,
                 double alpha, bool pre_activation) {
     GraphNode& node = graph_.nodes[static_cast<size_t>(at)];
-    Attributes attributes{{"transpose_a", product.attributes.get<bool>("transpose_a")},
-                          {"transpose_b", product.attributes.get<bool>("transpose_b")},
-                          {"activation", std::move(activation)},
-                          {"alpha", alpha},
-                          {"pre_activation", pre_activation}};
+    const bool is_matmul = product.op == known_ops().matmul || product.op == &matmul_epilogue_op();
+    Attributes attributes = product.attributes;
+    attributes.set("activation", std::move(activation));
+    attributes.set("alpha", alpha);
+    attributes.set("pre_activation", pre_activation);
     node.inputs = std::move(inputs);
-    node.op = &matmul_epilogue_op();
+    node.op = is_matmul ? &matmul_epilogue_op() : &conv_epilogue_op();
     node.attributes = std::move(attributes);
     if (pre_activation) node.outputs.push_back(node.outputs[0]);
   }

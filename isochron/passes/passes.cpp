@@ -51,7 +51,7 @@ const std::vector<Pass>& all_passes() {
       {"layout", "drops moves of elements that their reader can do without", choose_layout},
       {"cse", "computes equal values once", merge_common_subexpressions},
       {"assignments", "new values of variables written by whoever computes them", drop_assignments},
-      {"matmul_epilogue", "bias and activation within the matrix product", fuse_matmul_epilogues},
+      {"matmul_epilogue", "bias and activation within a matrix product or convolution", fuse_matmul_epilogues},
       {"fuse_elementwise", "groups of elementwise ops in one pass over memory", fuse_elementwise},
       {"fuse_reductions", "reductions of what a fused group computes", fuse_reductions},
       {"fuse_updates", "updates of all parameters in one call", fuse_updates},

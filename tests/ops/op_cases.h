@@ -37,7 +37,7 @@ struct Refusal {
 
 struct OpCase {
   std::string op;
-  std::function<Tensors(const ReferenceCase&)> forward = {};  // run on every case of ops.json with this name
+  std::function<Tensors(const ReferenceCase&)> forward = {};  // run on every reference case with this name
   std::vector<Known> known = {};
   std::vector<Slope> slopes = {};
   std::vector<Refusal> refusals = {};
@@ -51,6 +51,7 @@ std::vector<OpCase> product_cases();
 std::vector<OpCase> index_cases();
 std::vector<OpCase> softmax_cases();
 std::vector<OpCase> creation_cases();
+std::vector<OpCase> conv_cases();
 
 // Fixed numbers in [low, high) that are neither regular nor near a kink.
 inline Tensor points(const Shape& shape, double low = -2, double high = 2, double start = 0.37) {

@@ -16,7 +16,7 @@ const std::vector<OpCase>& all_cases() {
   static const std::vector<OpCase> cases = [] {
     std::vector<OpCase> out;
     for (const auto& family : {elementwise_cases(), reduction_cases(), shape_cases(), product_cases(), index_cases(),
-                               softmax_cases(), creation_cases()})
+                               softmax_cases(), creation_cases(), conv_cases()})
       out.insert(out.end(), family.begin(), family.end());
     return out;
   }();
@@ -41,8 +41,8 @@ TEST_P(OpTable, ForwardIsRight) {
   for (const ReferenceCase& reference : reference_cases()) {
     if (reference.op != one().op) continue;
     ++references;
-    ASSERT_TRUE(one().forward) << "ops.json knows " << reference.op;
-    SCOPED_TRACE("tests/references/ops.json:" + std::to_string(reference.line));
+    ASSERT_TRUE(one().forward) << reference.file << " knows " << reference.op;
+    SCOPED_TRACE(fmt::format("tests/references/{}:{}", reference.file, reference.line));
     const Tensors outputs = one().forward(reference);
     ASSERT_EQ(outputs.size(), reference.outputs.size());
     for (size_t i = 0; i < outputs.size(); ++i) EXPECT_TRUE(close(outputs[i], reference.outputs[i]));
@@ -146,7 +146,7 @@ TEST(OpTableIsWhole, EveryReferenceIsUsedAndEveryGradientChecked) {
     }
   }
   for (const ReferenceCase& reference : reference_cases())
-    EXPECT_TRUE(names.count(reference.op)) << "ops.json has " << reference.op;
+    EXPECT_TRUE(names.count(reference.op)) << reference.file << " has " << reference.op;
 }
 
 TEST(OpTableIsWhole, CostsAreWhatTheWorkIs) {

@@ -55,11 +55,16 @@ std::vector<int64_t> ReferenceCase::integers(const std::string& name) const {
 
 const std::vector<ReferenceCase>& reference_cases() {
   static const std::vector<ReferenceCase> cases = [] {
-    std::ifstream file(ISOCHRON_SOURCE_DIR "/tests/references/ops.json");
-    const Json document = Json::parse(file);
     std::vector<ReferenceCase> out;
-    int line = 3;  // one case a line, from the third on
-    for (const Json& json : document.at("cases")) out.push_back(case_of(json, line++));
+    for (const std::string name : {"ops.json", "conv.json"}) {
+      std::ifstream file(ISOCHRON_SOURCE_DIR "/tests/references/" + name);
+      const Json document = Json::parse(file);
+      int line = 3;  // one case a line, from the third on
+      for (const Json& json : document.at("cases")) {
+        out.push_back(case_of(json, line++));
+        out.back().file = name;
+      }
+    }
     return out;
   }();
   return cases;

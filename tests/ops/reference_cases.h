@@ -1,4 +1,4 @@
-// The forward results of other libraries in tests/references/ops.json.
+// The forward results of other libraries in tests/references/ops.json and conv.json.
 #pragma once
 
 #include <map>
@@ -15,7 +15,8 @@ struct ReferenceCase {
   std::vector<Tensor> inputs, outputs;
   std::map<std::string, std::vector<double>> numbers;  // attributes; single numbers and bools as lists of one
   std::map<std::string, std::string> texts;
-  int line = 0;  // of ops.json
+  std::string file;
+  int line = 0;
 
   bool has(const std::string& name) const { return numbers.count(name) != 0; }
   double real(const std::string& name) const { return numbers.at(name).at(0); }

@@ -3,6 +3,7 @@
 
 #include "isochron/graph/tape.h"
 #include "isochron/kernels/kernel.h"
+#include "isochron/ops/conv.h"
 #include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/matmul.h"
@@ -43,6 +44,14 @@ TEST(MatmulEpilogue, ValuesBeforeTheActivationThatOthersNeedAreASecondOutput) {
             "pre_activation=true : float32(2, 2), float32(2, 2)\n"
             "%4 = exp(%3.1) : float32(2, 2)\n"
             "return %3.0, %4\n");
+}
+
+TEST(MatmulEpilogue, IsThatOfAConvolutionToo) {
+  const Tensor x = zeros({1, 4, 2}), kernel = zeros({3, 2, 5}), bias = zeros({5});
+  Graph graph = graph_of({tanh(conv(x, kernel) + bias)});
+  run_pass(graph, "matmul_epilogue");
+  EXPECT_EQ(nodes_named(graph, "conv_epilogue"), 1u);
+  EXPECT_EQ(nodes_named(graph, "add") + nodes_named(graph, "tanh") + nodes_named(graph, "conv"), 0u);
 }
 
 TEST(MatmulEpilogue, LeavesProductsThatOthersNeedAndColumnsAlone) {

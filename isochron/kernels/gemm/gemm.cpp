@@ -7,31 +7,7 @@
 #include "isochron/kernels/share.h"
 
 namespace isochron::kernels {
-namespace {
 
-// A rectangle of C.
-struct Block {
-  Share rows, cols;
-};
-
-// The grid of threads over C whose largest block costs least: the sums, plus reading the borders of A and B. Columns
-// are split by whole cache lines, so that two threads never write one line of an aligned C.
-Block block_of(const GemmShape& shape, int thread, int threads) {
-  const int64_t line = 64 / static_cast<int64_t>(size_of(shape.dtype));
-  int64_t best_cost = INT64_MAX;
-  int best_down = 1;
-  for (int down = 1; down <= threads; ++down) {
-    if (threads % down != 0) continue;
-    const int64_t rows = share_of(shape.m, 1, 0, down).end;
-    const int64_t cols = share_of(shape.n, line, 0, threads / down).end;
-    const int64_t cost = rows * cols + 4 * cols + 2 * rows;
-    if (cost < best_cost) best_cost = cost, best_down = down;
-  }
-  const int across = threads / best_down;
-  return {share_of(shape.m, 1, thread / across, best_down), share_of(shape.n, line, thread % across, across)};
-}
-
-// The loop a separate elementwise op would run, so that fusing the activation changes no bit of the result.
 TileFunction activation_function(GemmActivation activation, DType dtype) {
   switch (activation) {
     case GemmActivation::none:
@@ -58,6 +34,30 @@ TileFunction activation_function(GemmActivation activation, DType dtype) {
       return tile_function(TileOp::softplus, dtype);
   }
   throw InternalError("a known activation", __FILE__, __LINE__);
+}
+
+namespace {
+
+// A rectangle of C.
+struct Block {
+  Share rows, cols;
+};
+
+// The grid of threads over C whose largest block costs least: the sums, plus reading the borders of A and B. Columns
+// are split by whole cache lines, so that two threads never write one line of an aligned C.
+Block block_of(const GemmShape& shape, int thread, int threads) {
+  const int64_t line = 64 / static_cast<int64_t>(size_of(shape.dtype));
+  int64_t best_cost = INT64_MAX;
+  int best_down = 1;
+  for (int down = 1; down <= threads; ++down) {
+    if (threads % down != 0) continue;
+    const int64_t rows = share_of(shape.m, 1, 0, down).end;
+    const int64_t cols = share_of(shape.n, line, 0, threads / down).end;
+    const int64_t cost = rows * cols + 4 * cols + 2 * rows;
+    if (cost < best_cost) best_cost = cost, best_down = down;
+  }
+  const int across = threads / best_down;
+  return {share_of(shape.m, 1, thread / across, best_down), share_of(shape.n, line, thread % across, across)};
 }
 
 template <class T>

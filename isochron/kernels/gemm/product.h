@@ -25,6 +25,10 @@ struct Product {
   bool accumulate;
 };
 
+// The loop a separate elementwise op would run, so that fusing the activation changes no bit of the result; null for
+// none.
+TileFunction activation_function(GemmActivation activation, DType dtype);
+
 void run_product(const Product<float>& product, void* scratch);
 void run_product(const Product<double>& product, void* scratch);
 

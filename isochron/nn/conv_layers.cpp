@@ -1,0 +1,185 @@
+#include "isochron/nn/conv_layers.h"
+
+#include "isochron/ops/conv.h"
+#include "isochron/ops/elementwise.h"
+#include "isochron/ops/shape_ops.h"
+
+namespace isochron {
+namespace {
+
+void need_filters(const std::string& layer, int64_t filters) {
+  if (filters < 1) fail<ValueError>(layer, "filters must be at least 1, got {}", filters);
+}
+
+Shape kernel_shape(const Extents& window, int64_t in, int64_t out) {
+  Extents dims = window;
+  dims.insert(dims.end(), {in, out});
+  return Shape(dims);
+}
+
+Tensor in_dtype(const Tensor& x, DType dtype) { return x.dtype() == dtype ? x : cast(x, dtype); }
+
+// What a layer was built for is what it takes.
+void need_channels(const std::string& layer, const std::string& name, const Tensor& x, int64_t channels) {
+  if (x.shape()[-1] != channels)
+    fail<ShapeError>(layer, "input {} has {} channels, layer \"{}\" was built for {}", x.shape(), x.shape()[-1], name,
+                     channels);
+}
+
+Tensor finished(Tensor y, const Variable& bias, const ActivationFunction& activation) {
+  if (bias.defined()) y = y + bias;
+  return activation(y);
+}
+
+// One filter group for each channel: kernel (window…, channels, multiplier) as (window…, 1, channels * multiplier).
+Tensor depthwise(const Tensor& x, const Variable& kernel, const Sizes& strides, const Padding& padding,
+                 const Sizes& dilations) {
+  Extents dims = kernel.shape().to_vector();
+  const int64_t multiplier = dims.back(), channels = dims[dims.size() - 2];
+  dims[dims.size() - 2] = 1;
+  dims.back() = channels * multiplier;
+  return conv(x, reshape(kernel, dims),
+              {.strides = strides.values(), .padding = padding, .dilations = dilations.values(), .groups = channels});
+}
+
+}  // namespace
+
+Conv::Conv(std::string class_name, size_t axes, int64_t filters, const Sizes& kernel_size, ConvLayerOptions options)
+    : SpatialLayer(std::move(class_name), axes, options.data_format, options.name),
+      filters_(filters),
+      options_(std::move(options)),
+      window_(sizes("kernel_size", kernel_size)) {
+  need_filters(this->class_name(), filters);
+  sizes("strides", options_.strides);
+  sizes("dilation_rate", options_.dilation_rate);
+  if (options_.groups < 1 || filters % options_.groups != 0)
+    fail<ValueError>(this->class_name(), "groups must divide the filters, got {} groups and {} filters",
+                     options_.groups, filters);
+}
+
+void Conv::build(const Shape& input) {
+  const int64_t channels = channels_of(input);
+  if (channels % options_.groups != 0)
+    fail<ShapeError>(class_name(), "groups must divide the channels, got {} groups and {} channels", options_.groups,
+                     channels);
+  kernel_ = add_weight(
+      "kernel", kernel_shape(window_, channels / options_.groups, filters_), options_.kernel_initializer,
+      {.regularizer = options_.kernel_regularizer, .constraint = options_.kernel_constraint, .dtype = options_.dtype});
+  if (options_.use_bias)
+    bias_ = add_weight(
+        "bias", {filters_}, options_.bias_initializer,
+        {.regularizer = options_.bias_regularizer, .constraint = options_.bias_constraint, .dtype = options_.dtype});
+}
+
+Tensor Conv::call_channels_last(const Tensor& x) {
+  need_channels(class_name(), name(), x, kernel_.shape()[-2] * options_.groups);
+  const Tensor y = conv(in_dtype(x, options_.dtype), kernel_,
+                        {.strides = options_.strides.values(),
+                         .padding = options_.padding,
+                         .dilations = options_.dilation_rate.values(),
+                         .groups = options_.groups});
+  return finished(y, bias_, options_.activation);
+}
+
+ConvTranspose::ConvTranspose(std::string class_name, size_t axes, int64_t filters, const Sizes& kernel_size,
+                             ConvTransposeLayerOptions options)
+    : SpatialLayer(std::move(class_name), axes, options.data_format, options.name),
+      filters_(filters),
+      options_(std::move(options)),
+      window_(sizes("kernel_size", kernel_size)) {
+  need_filters(this->class_name(), filters);
+  sizes("strides", options_.strides);
+  sizes("dilation_rate", options_.dilation_rate);
+}
+
+void ConvTranspose::build(const Shape& input) {
+  kernel_ = add_weight(
+      "kernel", kernel_shape(window_, filters_, channels_of(input)), options_.kernel_initializer,
+      {.regularizer = options_.kernel_regularizer, .constraint = options_.kernel_constraint, .dtype = options_.dtype});
+  if (options_.use_bias)
+    bias_ = add_weight(
+        "bias", {filters_}, options_.bias_initializer,
+        {.regularizer = options_.bias_regularizer, .constraint = options_.bias_constraint, .dtype = options_.dtype});
+}
+
+Tensor ConvTranspose::call_channels_last(const Tensor& x) {
+  need_channels(class_name(), name(), x, kernel_.shape()[-1]);
+  const Tensor y = conv_transpose(in_dtype(x, options_.dtype), kernel_,
+                                  {.strides = options_.strides.values(),
+                                   .padding = options_.padding,
+                                   .output_padding = options_.output_padding.values(),
+                                   .dilations = options_.dilation_rate.values()});
+  return finished(y, bias_, options_.activation);
+}
+
+DepthwiseConv::DepthwiseConv(std::string class_name, size_t axes, const Sizes& kernel_size,
+                             DepthwiseConvOptions options)
+    : SpatialLayer(std::move(class_name), axes, options.data_format, options.name),
+      options_(std::move(options)),
+      window_(sizes("kernel_size", kernel_size)) {
+  sizes("strides", options_.strides);
+  sizes("dilation_rate", options_.dilation_rate);
+  if (options_.depth_multiplier < 1)
+    fail<ValueError>(this->class_name(), "depth_multiplier must be at least 1, got {}", options_.depth_multiplier);
+}
+
+void DepthwiseConv::build(const Shape& input) {
+  const int64_t channels = channels_of(input);
+  kernel_ =
+      add_weight("kernel", kernel_shape(window_, channels, options_.depth_multiplier), options_.depthwise_initializer,
+                 {.regularizer = options_.depthwise_regularizer,
+                  .constraint = options_.depthwise_constraint,
+                  .dtype = options_.dtype});
+  if (options_.use_bias)
+    bias_ = add_weight(
+        "bias", {channels * options_.depth_multiplier}, options_.bias_initializer,
+        {.regularizer = options_.bias_regularizer, .constraint = options_.bias_constraint, .dtype = options_.dtype});
+}
+
+Tensor DepthwiseConv::call_channels_last(const Tensor& x) {
+  need_channels(class_name(), name(), x, kernel_.shape()[-2]);
+  const Tensor y =
+      depthwise(in_dtype(x, options_.dtype), kernel_, options_.strides, options_.padding, options_.dilation_rate);
+  return finished(y, bias_, options_.activation);
+}
+
+SeparableConv::SeparableConv(std::string class_name, size_t axes, int64_t filters, const Sizes& kernel_size,
+                             SeparableConvOptions options)
+    : SpatialLayer(std::move(class_name), axes, options.data_format, options.name),
+      filters_(filters),
+      options_(std::move(options)),
+      window_(sizes("kernel_size", kernel_size)) {
+  need_filters(this->class_name(), filters);
+  sizes("strides", options_.strides);
+  sizes("dilation_rate", options_.dilation_rate);
+  if (options_.depth_multiplier < 1)
+    fail<ValueError>(this->class_name(), "depth_multiplier must be at least 1, got {}", options_.depth_multiplier);
+}
+
+void SeparableConv::build(const Shape& input) {
+  const int64_t channels = channels_of(input);
+  depthwise_ = add_weight("depthwise_kernel", kernel_shape(window_, channels, options_.depth_multiplier),
+                          options_.depthwise_initializer,
+                          {.regularizer = options_.depthwise_regularizer,
+                           .constraint = options_.depthwise_constraint,
+                           .dtype = options_.dtype});
+  pointwise_ =
+      add_weight("pointwise_kernel", kernel_shape(Extents(axes(), 1), channels * options_.depth_multiplier, filters_),
+                 options_.pointwise_initializer,
+                 {.regularizer = options_.pointwise_regularizer,
+                  .constraint = options_.pointwise_constraint,
+                  .dtype = options_.dtype});
+  if (options_.use_bias)
+    bias_ = add_weight(
+        "bias", {filters_}, options_.bias_initializer,
+        {.regularizer = options_.bias_regularizer, .constraint = options_.bias_constraint, .dtype = options_.dtype});
+}
+
+Tensor SeparableConv::call_channels_last(const Tensor& x) {
+  need_channels(class_name(), name(), x, depthwise_.shape()[-2]);
+  const Tensor each =
+      depthwise(in_dtype(x, options_.dtype), depthwise_, options_.strides, options_.padding, options_.dilation_rate);
+  return finished(conv(each, pointwise_), bias_, options_.activation);
+}
+
+}  // namespace isochron

@@ -1,0 +1,101 @@
+// Pooling layers, with Keras' names, arguments and defaults.
+//
+//   MaxPooling2D();                                              // 2x2, halves rows and columns
+//   AveragePooling2D(3, {.strides = 2, .padding = "same"});      // padding does not count in the mean
+//   GlobalAveragePooling2D();                                    // (batch, rows, columns, channels) -> (batch,
+//   channels)
+#pragma once
+
+#include "isochron/nn/spatial_layer.h"
+
+namespace isochron {
+
+struct PoolingOptions {
+  Sizes strides = {};  // none: the pool's size
+  Padding padding = "valid";
+  std::string data_format = "channels_last";
+  std::string name = {};
+};
+
+class Pooling : public SpatialLayer {
+ protected:
+  enum class Kind { max, average };
+  // ValueError unless sizes are positive.
+  Pooling(Kind kind, std::string class_name, size_t axes, const Sizes& pool_size, PoolingOptions options);
+  Tensor call_channels_last(const Tensor& x) override;
+
+ private:
+  Kind kind_;
+  Extents window_;
+  PoolingOptions options_;
+};
+
+struct MaxPooling1D : Pooling {
+  explicit MaxPooling1D(Sizes pool_size = 2, PoolingOptions options = {})
+      : Pooling(Kind::max, "MaxPooling1D", 1, pool_size, std::move(options)) {}
+};
+struct MaxPooling2D : Pooling {
+  explicit MaxPooling2D(Sizes pool_size = 2, PoolingOptions options = {})
+      : Pooling(Kind::max, "MaxPooling2D", 2, pool_size, std::move(options)) {}
+};
+struct MaxPooling3D : Pooling {
+  explicit MaxPooling3D(Sizes pool_size = 2, PoolingOptions options = {})
+      : Pooling(Kind::max, "MaxPooling3D", 3, pool_size, std::move(options)) {}
+};
+struct AveragePooling1D : Pooling {
+  explicit AveragePooling1D(Sizes pool_size = 2, PoolingOptions options = {})
+      : Pooling(Kind::average, "AveragePooling1D", 1, pool_size, std::move(options)) {}
+};
+struct AveragePooling2D : Pooling {
+  explicit AveragePooling2D(Sizes pool_size = 2, PoolingOptions options = {})
+      : Pooling(Kind::average, "AveragePooling2D", 2, pool_size, std::move(options)) {}
+};
+struct AveragePooling3D : Pooling {
+  explicit AveragePooling3D(Sizes pool_size = 2, PoolingOptions options = {})
+      : Pooling(Kind::average, "AveragePooling3D", 3, pool_size, std::move(options)) {}
+};
+
+struct GlobalPoolingOptions {
+  std::string data_format = "channels_last";
+  bool keepdims = false;
+  std::string name = {};
+};
+
+// One number for each channel.
+class GlobalPooling : public SpatialLayer {
+ protected:
+  enum class Kind { max, average };
+  GlobalPooling(Kind kind, std::string class_name, size_t axes, const GlobalPoolingOptions& options);
+  Tensor call_channels_last(const Tensor& x) override;
+
+ private:
+  Kind kind_;
+  bool keepdims_;
+};
+
+struct GlobalMaxPooling1D : GlobalPooling {
+  explicit GlobalMaxPooling1D(const GlobalPoolingOptions& options = {})
+      : GlobalPooling(Kind::max, "GlobalMaxPooling1D", 1, options) {}
+};
+struct GlobalMaxPooling2D : GlobalPooling {
+  explicit GlobalMaxPooling2D(const GlobalPoolingOptions& options = {})
+      : GlobalPooling(Kind::max, "GlobalMaxPooling2D", 2, options) {}
+};
+struct GlobalMaxPooling3D : GlobalPooling {
+  explicit GlobalMaxPooling3D(const GlobalPoolingOptions& options = {})
+      : GlobalPooling(Kind::max, "GlobalMaxPooling3D", 3, options) {}
+};
+struct GlobalAveragePooling1D : GlobalPooling {
+  explicit GlobalAveragePooling1D(const GlobalPoolingOptions& options = {})
+      : GlobalPooling(Kind::average, "GlobalAveragePooling1D", 1, options) {}
+};
+struct GlobalAveragePooling2D : GlobalPooling {
+  explicit GlobalAveragePooling2D(const GlobalPoolingOptions& options = {})
+      : GlobalPooling(Kind::average, "GlobalAveragePooling2D", 2, options) {}
+};
+struct GlobalAveragePooling3D : GlobalPooling {
+  explicit GlobalAveragePooling3D(const GlobalPoolingOptions& options = {})
+      : GlobalPooling(Kind::average, "GlobalAveragePooling3D", 3, options) {}
+};
+
+}  // namespace isochron

@@ -1,0 +1,96 @@
+// Layers that make images and sequences larger or smaller without weights, with Keras' names, arguments and defaults.
+//
+//   UpSampling2D(2, {.interpolation = "bilinear"});
+//   ZeroPadding2D({{1, 0}, {2, 2}});                             // (top, bottom), (left, right)
+//   Cropping1D({1, 2});                                          // first 1 and last 2 steps go
+#pragma once
+
+#include "isochron/nn/spatial_layer.h"
+
+namespace isochron {
+
+struct UpSamplingOptions {
+  std::string interpolation = "nearest";  // or "bilinear"
+  std::string data_format = "channels_last";
+  std::string name = {};
+};
+
+class UpSampling : public SpatialLayer {
+ protected:
+  // ValueError unless sizes are positive and the interpolation is known.
+  UpSampling(std::string class_name, size_t axes, const Sizes& size, const UpSamplingOptions& options);
+  Tensor call_channels_last(const Tensor& x) override;
+
+ private:
+  Extents factors_;
+  bool bilinear_;
+};
+
+struct UpSampling1D : UpSampling {
+  explicit UpSampling1D(Sizes size = 2, LayerOptions options = {})
+      : UpSampling("UpSampling1D", 1, size, {.name = options.name}) {}
+};
+struct UpSampling2D : UpSampling {
+  explicit UpSampling2D(Sizes size = 2, const UpSamplingOptions& options = {})
+      : UpSampling("UpSampling2D", 2, size, options) {}
+};
+
+// Elements before and after each spatial axis: `1` on all sides, `{1, 2}` one number an axis (with a single axis:
+// before and after), `{{1, 2}, {3, 4}}` all of them.
+class Borders {
+ public:
+  template <class T>
+  requires std::is_integral_v<T> Borders(T width) : sizes_{static_cast<int64_t>(width)} {}
+  Borders(std::initializer_list<int64_t> sizes) : sizes_(sizes) {}
+  Borders(std::initializer_list<std::pair<int64_t, int64_t>> pairs) : pairs_(pairs) {}
+  // ValueError, naming the layer, when there are not as many as axes, or one is negative.
+  Padding::Widths of(const std::string& layer, size_t axes) const;
+
+ private:
+  Extents sizes_;
+  Padding::Widths pairs_;
+};
+
+struct BorderOptions {
+  std::string data_format = "channels_last";
+  std::string name = {};
+};
+
+class ZeroPadding : public SpatialLayer {
+ protected:
+  ZeroPadding(std::string class_name, size_t axes, const Borders& padding, const BorderOptions& options);
+  Tensor call_channels_last(const Tensor& x) override;
+
+ private:
+  Padding::Widths widths_;
+};
+
+struct ZeroPadding1D : ZeroPadding {
+  explicit ZeroPadding1D(const Borders& padding = 1, const BorderOptions& options = {})
+      : ZeroPadding("ZeroPadding1D", 1, padding, options) {}
+};
+struct ZeroPadding2D : ZeroPadding {
+  explicit ZeroPadding2D(const Borders& padding = 1, const BorderOptions& options = {})
+      : ZeroPadding("ZeroPadding2D", 2, padding, options) {}
+};
+
+class Cropping : public SpatialLayer {
+ protected:
+  Cropping(std::string class_name, size_t axes, const Borders& cropping, const BorderOptions& options);
+  // ShapeError when nothing would be left.
+  Tensor call_channels_last(const Tensor& x) override;
+
+ private:
+  Padding::Widths widths_;
+};
+
+struct Cropping1D : Cropping {
+  explicit Cropping1D(const Borders& cropping = 1, const BorderOptions& options = {})
+      : Cropping("Cropping1D", 1, cropping, options) {}
+};
+struct Cropping2D : Cropping {
+  explicit Cropping2D(const Borders& cropping = 0, const BorderOptions& options = {})
+      : Cropping("Cropping2D", 2, cropping, options) {}
+};
+
+}  // namespace isochron
