@@ -1,8 +1,11 @@
 // isochron bench WORKLOAD: one workload, timed the way bench/run.py compares it with its peers.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <vector>
 
+#include "cli/bench.h"
 #include "cli/command.h"
 #include "isochron/base/clock.h"
 #include "isochron/base/memory_info.h"
@@ -21,16 +24,10 @@ struct {
   bool no_timeline = false;
 } options;
 
-struct Result {
-  int64_t first_step_ns = 0;
-  std::vector<double> epochs_ms, rss_by_epoch;
-  double step_us = 0, compile_ms = 0;
-};
-
 // Notes when the first step was done and how long each epoch took.
 class Clock : public Callback {
  public:
-  explicit Clock(Result& result) : result_(result) {}
+  explicit Clock(BenchResult& result) : result_(result) {}
   void on_epoch_begin(int, const Logs&) override { epoch_start_ = monotonic_ns(); }
   void on_epoch_end(int, const Logs&) override {
     result_.epochs_ms.push_back(seconds_between(epoch_start_, monotonic_ns()) * 1e3);
@@ -41,7 +38,7 @@ class Clock : public Callback {
   }
 
  private:
-  Result& result_;
+  BenchResult& result_;
   int64_t epoch_start_ = 0;
 };
 
@@ -51,6 +48,13 @@ double median(std::vector<double> values) {
   const size_t n = values.size();
   return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
+
+std::vector<BenchWorkload>& workloads() {
+  static std::vector<BenchWorkload> all;
+  return all;
+}
+
+}  // namespace
 
 Tensor random_rows(const Shape& shape) {
   std::vector<float> values(static_cast<size_t>(shape.elements()));
@@ -64,8 +68,8 @@ Tensor random_labels(int64_t rows, int64_t classes) {
   return Tensor::from_buffer(std::move(values), {rows});
 }
 
-Result train(Model& model, const Tensor& x, const Tensor& y, int64_t batch, int epochs) {
-  Result result;
+BenchResult bench_train(Model& model, const Tensor& x, const Tensor& y, int64_t batch, int epochs) {
+  BenchResult result;
   const int64_t steps = (x.shape()[0] + batch - 1) / batch;
   const History history = model.fit(x, y,
                                     {.epochs = epochs,
@@ -82,29 +86,48 @@ Result train(Model& model, const Tensor& x, const Tensor& y, int64_t batch, int 
   return result;
 }
 
-Result mlp(int64_t batch, int epochs) {
-  Sequential model{Dense(128, {.activation = "relu"}), Dense(10)};
-  model.compile({.optimizer = Adam(1e-3), .loss = SparseCategoricalCrossentropy({.from_logits = true})});
-  return train(model, random_rows({1000, 784}), random_labels(1000, 10), batch, epochs);
+RegisteredWorkloads::RegisteredWorkloads(std::initializer_list<BenchWorkload> some) {
+  workloads().insert(workloads().end(), some);
 }
 
-Result linreg(int epochs) {
+namespace {
+
+BenchResult mlp(int64_t batch, int epochs) {
+  Sequential model{Dense(128, {.activation = "relu"}), Dense(10)};
+  model.compile({.optimizer = Adam(1e-3), .loss = SparseCategoricalCrossentropy({.from_logits = true})});
+  return bench_train(model, random_rows({1000, 784}), random_labels(1000, 10), batch, epochs);
+}
+
+BenchResult linreg(int epochs) {
   Sequential model{Dense(1)};
   model.compile({.optimizer = SGD(0.01), .loss = "mse"});
-  return train(model, tensor({{1.f}, {2.f}, {3.f}}), tensor({{2.f}, {4.f}, {6.f}}), 3, epochs);
+  return bench_train(model, tensor({{1.f}, {2.f}, {3.f}}), tensor({{2.f}, {4.f}, {6.f}}), 3, epochs);
 }
 
 // Many narrow layers: what building and compiling costs.
-Result deep(int layers, int epochs) {
+BenchResult deep(int layers, int epochs) {
   Sequential model;
   for (int i = 0; i < layers; ++i) model.add(Dense(16, {.activation = "tanh"}));
   model.add(Dense(1));
   model.compile({.optimizer = Adam(1e-3), .loss = "mse"});
-  return train(model, random_rows({8, 16}), random_rows({8, 1}), 8, epochs);
+  return bench_train(model, random_rows({8, 16}), random_rows({8, 1}), 8, epochs);
+}
+
+const RegisteredWorkloads registered_workloads{{"mlp32", 12, [](int epochs) { return mlp(32, epochs); }},
+                                               {"mlp1", 4, [](int epochs) { return mlp(1, epochs); }},
+                                               {"linreg", 10, linreg},
+                                               {"deep100", 3, [](int epochs) { return deep(100, epochs); }},
+                                               {"deep300", 3, [](int epochs) { return deep(300, epochs); }},
+                                               {"deep1000", 3, [](int epochs) { return deep(1000, epochs); }}};
+
+std::vector<std::string_view> workload_names() {
+  std::vector<std::string_view> names;
+  for (const BenchWorkload& workload : workloads()) names.push_back(workload.name);
+  return names;
 }
 
 void add_options(Arguments& arguments) {
-  arguments.value("WORKLOAD", options.workload, "mlp32, mlp1, linreg, deep100, deep300 or deep1000", true)
+  arguments.value("WORKLOAD", options.workload, fmt::format("one of {}", fmt::join(workload_names(), ", ")), true)
       .value("--threads", options.threads, "threads (0: all CPUs)")
       .value("--epochs", options.epochs, "epochs (0: as many as the workload usually takes)")
       .flag("--no-timeline", options.no_timeline,
@@ -115,24 +138,12 @@ void add_options(Arguments& arguments) {
 
 int run() {
   if (options.threads > 0) set_num_threads(options.threads);
-  const auto epochs = [&](int usual) { return options.epochs > 0 ? options.epochs : usual; };
-  Result result;
   const std::string& w = options.workload;
-  if (w == "mlp32")
-    result = mlp(32, epochs(12));
-  else if (w == "mlp1")
-    result = mlp(1, epochs(4));
-  else if (w == "linreg")
-    result = linreg(epochs(10));
-  else if (w == "deep100")
-    result = deep(100, epochs(3));
-  else if (w == "deep300")
-    result = deep(300, epochs(3));
-  else if (w == "deep1000")
-    result = deep(1000, epochs(3));
-  else
-    fail<ValueError>("bench", "unknown workload \"{}\"{}", w,
-                     did_you_mean(w, {"mlp32", "mlp1", "linreg", "deep100", "deep300", "deep1000"}));
+  const auto found = std::find_if(workloads().begin(), workloads().end(),
+                                  [&](const BenchWorkload& workload) { return workload.name == w; });
+  if (found == workloads().end())
+    fail<ValueError>("bench", "unknown workload \"{}\"{}", w, did_you_mean(w, workload_names()));
+  const BenchResult result = found->run(options.epochs > 0 ? options.epochs : found->usual_epochs);
   const double rss = static_cast<double>(resident_bytes()) / (1 << 20);
   if (options.json) {
     const auto list = [](const std::vector<double>& values) {

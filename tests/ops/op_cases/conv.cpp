@@ -104,7 +104,7 @@ std::vector<OpCase> convolutions() {
                     {[] {
                        return conv(zeros({2, 4, 4, 3}), zeros({3, 3, 3, 5}), {.padding = "samee"});
                      },
-                     "ValueError", "[padding] unknown padding \"samee\", did you mean \"same\"?"},
+                     "ValueError", "[padding] unknown padding \"samee\"; did you mean \"same\"?"},
                     {[] {
                        return conv(zeros({2, 4, 1}, DType::int32), zeros({3, 1, 1}, DType::int32));
                      },
@@ -168,9 +168,9 @@ std::vector<OpCase> conv_cases() {
       {.op = "max_pool",
        .forward = [](const ReferenceCase& c) { return Tensors{max_pool(c.inputs[0], pool_options(c))}; },
        .known = {{[] {
-                    return max_pool(tensor({{{1.0}, {NAN}, {3.0}, {2.0}}}, DType::float64));
+                    return max_pool(tensor(std::vector<double>{1, NAN, 3, 2}, {1, 4, 1}));
                   },
-                  tensor({{{double{NAN}}, {3.0}}}, DType::float64)}},
+                  tensor(std::vector<double>{NAN, 3}, {1, 2, 1})}},
        .slopes = {{{points({2, 4, 3, 2})},
                    [](const Tensors& t) {
                      return max_pool(t[0], {.window = {2}, .strides = {1}, .padding = "same"});
@@ -191,12 +191,12 @@ std::vector<OpCase> conv_cases() {
        .forward =
            [](const ReferenceCase& c) { return Tensors{call("max_pool_backward", c.inputs, pool_attributes(c))}; },
        .known = {{[] {
-                    return call("max_pool_backward",
-                                {ones({1, 1, 1, 1}, DType::float64),
-                                 tensor({{{{2.0}, {3.0}}, {{3.0}, {1.0}}}}, DType::float64)},
-                                halves());
+                    return call(
+                        "max_pool_backward",
+                        {ones({1, 1, 1, 1}, DType::float64), tensor(std::vector<double>{2, 3, 3, 1}, {1, 2, 2, 1})},
+                        halves());
                   },
-                  tensor({{{{0.0}, {1.0}}, {{0.0}, {0.0}}}}, DType::float64)}},
+                  tensor(std::vector<double>{0, 1, 0, 0}, {1, 2, 2, 1})}},
        .slopes = {{{points({1, 2, 2, 1}), points({1, 4, 4, 1})},
                    [](const Tensors& t) { return call("max_pool_backward", t, halves()); }}},
        .refusals = {{[] {
@@ -230,9 +230,7 @@ std::vector<OpCase> conv_cases() {
              return Tensors{call("avg_pool_backward", c.inputs, std::move(a))};
            },
        .slopes = {{{points({1, 2, 2, 1})},
-                   [](const Tensors& t) {
-                     return call("avg_pool_backward", t, halves("input", {4, 5}));
-                   }}},
+                   [](const Tensors& t) { return call("avg_pool_backward", t, halves("input", {4, 5})); }}},
        .refusals = {{[] {
                        return call("avg_pool_backward", {zeros({1, 2, 2, 1})}, halves("input", {6, 4}));
                      },

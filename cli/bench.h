@@ -1,0 +1,39 @@
+// The workloads of `isochron bench`: each trains a model and hands back its times.
+//
+//   BenchResult tiny(int epochs) { Sequential model{Dense(1)}; model.compile({…}); return bench_train(model, x, y, 32,
+//   epochs); } const RegisteredWorkloads registered{{"tiny", 5, tiny}};
+//
+// bench/peers/workloads.py says what each is; bench/run.py compares it with its peers.
+#pragma once
+
+#include <initializer_list>
+#include <string_view>
+#include <vector>
+
+#include "isochron/isochron.h"
+
+namespace isochron::cli {
+
+struct BenchResult {
+  int64_t first_step_ns = 0;
+  std::vector<double> epochs_ms, rss_by_epoch;
+  double step_us = 0, compile_ms = 0;
+};
+
+struct BenchWorkload {
+  std::string_view name;
+  int usual_epochs;
+  BenchResult (*run)(int epochs);
+};
+
+struct RegisteredWorkloads {
+  RegisteredWorkloads(std::initializer_list<BenchWorkload> some);
+};
+
+// Trains the compiled model by fit() and times it.
+BenchResult bench_train(Model& model, const Tensor& x, const Tensor& y, int64_t batch, int epochs);
+// The same in every run: numbers in [0, 1), labels in [0, classes).
+Tensor random_rows(const Shape& shape);
+Tensor random_labels(int64_t rows, int64_t classes);
+
+}  // namespace isochron::cli
