@@ -123,7 +123,10 @@ void FitBuilder::end_epoch(const LogEvent& event, std::optional<double> time) {
     return;
   }
   if (!index) {
-    if (!event.epoch_time) return;
+    if (!event.epoch_time) {  // "Test set: Average loss: …" after the last step
+      if (last && event.role == LogEvent::Role::train) last->ended = true;
+      return;
+    }
     if (last && !last->printed) {
       last->printed = event.epoch_time;
       if (event.step_time && !last->mean_step) last->mean_step = event.step_time;
@@ -155,9 +158,15 @@ void FitBuilder::add_step(const LogEvent& event, std::optional<double> time) {
   EpochDraft* draft = current();
   if (event.epoch && *event.epoch <= kLargestIndex) {
     const bool fresh = !draft || draft->index != *event.epoch;
-    draft = &open(*event.epoch, true, time);
+    // An epoch first heard of at its 200th step began 200 steps before, though not before the line above.
+    std::optional<double> began = event.step.value_or(0) <= 1 ? time : std::nullopt;
+    if (const auto per_step = event.step_time ? event.step_time : event.mean_step_time; time && !began && per_step) {
+      began = *time - static_cast<double>(*event.step) * per_step->value;
+      if (fit().last_time) began = std::max(*began, *fit().last_time);
+    }
+    draft = &open(*event.epoch, true, began ? began : time);
     if (!fresh && draft->ended) return;
-    if (fresh && !draft->begin && event.step.value_or(0) <= 1) draft->begin = time;
+    if (fresh && !draft->begin) draft->begin = began;
   }
   if (draft && !draft->ended) draft->add_step(event, time);
   // Runs that count steps only are told by windows of steps.

@@ -16,11 +16,15 @@ bool is_running_clock(const std::vector<double>& readings, bool named_so) {
     if (readings[i] <= readings[i - 1]) return false;
     steps.push_back(readings[i] - readings[i - 1]);
   }
-  if (named_so) return true;
   const double mean = std::accumulate(steps.begin(), steps.end(), 0.0) / static_cast<double>(steps.size());
   double variance = 0;
   for (const double step : steps) variance += (step - mean) * (step - mean);
   const double spread = std::sqrt(variance / static_cast<double>(steps.size())) / mean;
+  if (named_so) {
+    // "elapsed 1:30, 1:32, 3:10, 3:20": as times of epochs these are far more even than their differences would be.
+    const auto [shortest, longest] = std::minmax_element(steps.begin(), steps.end());
+    return spread < 0.25 || *longest / *shortest < readings.back() / readings.front();
+  }
   // A real slow-down that grows this evenly from nothing would be taken for a clock; noise tells most of them apart.
   // The first reading holds the start-up as well, so it is no smaller than the steps.
   return spread < 0.08 && readings[0] > 0.97 * mean && readings[0] < 4 * mean;
@@ -168,14 +172,27 @@ void FitBuilder::take_lone_bars(Fit& fit) {
   }
 }
 
+// "training finished" also ends the epoch under way, in logs that only announce epochs.
+void FitBuilder::take_end(Fit& fit) {
+  if (fit.drafts.empty() || fit.drafts.back().ended) return;
+  EpochDraft& last = fit.drafts.back();
+  for (const Fact& fact : fit.facts)
+    if (fact.key == "finished" && fact.time && last.begin && *fact.time > *last.begin && last.header && !last.train &&
+        !last.last_step) {
+      last.ended = true;
+      last.end = fact.time;
+    }
+}
+
 RunRecord FitBuilder::record_of(Fit fit) {
   // "epoch 10", "epoch 20", …: the first of them stands for ten as well.
   if (fit.drafts.size() > 1 && fit.drafts[1].covers > 1 && fit.drafts[0].index == fit.drafts[1].covers)
     fit.drafts[0].covers = fit.drafts[1].covers;
+  take_clocks(fit);  // first: only what was printed can be a reading of a clock
   take_positions(fit);
   take_epochs_bar(fit);
   take_lone_bars(fit);
-  take_clocks(fit);
+  take_end(fit);
   RunRecord run;
   run.source = "console";
   run.framework = fit.framework;

@@ -52,6 +52,10 @@ std::optional<LogEvent> keyed_event(const KeyedValues& values) {
   LogEvent event;
   std::optional<Measured> time, train_time;
   bool any = false;
+  // Hugging Face's Trainer counts fractions of epochs, and shows a whole one as '1'.
+  const bool trainer = std::any_of(values.begin(), values.end(), [](const auto& value) {
+    return one_of(value.first, {"grad_norm", "train_runtime", "eval_runtime", "train_samples_per_second"});
+  });
   for (const auto& [name, text] : values) {
     const std::string key = plain_key(name);
     if (tells_time(key)) {
@@ -80,7 +84,7 @@ std::optional<LogEvent> keyed_event(const KeyedValues& values) {
     const bool whole = value->value == std::floor(value->value) && value->value >= 0 && value->value < 1e15;
     if (one_of(key, {"epoch", "current_epoch", "epochs_completed"})) {
       any = true;
-      if (whole && !contains(text, "."))
+      if (whole && !contains(text, ".") && !trainer)
         event.epoch = static_cast<int64_t>(value->value);
       else
         event.epoch_position = value->value;

@@ -110,6 +110,7 @@ constexpr Family kFamilies[] = {
     {"", Kind::epoch_end, R"(epoch time( taken)?(:|=)? {epoch_time})"},
     // The PyTorch MNIST example: Train Epoch: 1 [6400/60000 (11%)]  Loss: 0.5
     {"torch", Kind::step, R"(epoch: {epoch} \[ {examples}/{} \()"},
+    {"torch", Kind::epoch_end, R"(^ test set: average loss:)"},
 };
 
 struct Compiled {
