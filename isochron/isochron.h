@@ -26,4 +26,5 @@
 #include "isochron/report/epoch_report.h"
 #include "isochron/timeline/timeline.h"
 #include "isochron/train/callback.h"
+#include "isochron/train/callbacks.h"
 #include "isochron/train/history.h"

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "isochron/base/files.h"
+#include "tests/source_dir.h"
 
 namespace isochron::data {
 namespace {

@@ -11,6 +11,7 @@
 #include "isochron/diagnose/diagnose.h"
 #include "isochron/readers/console_reader.h"
 #include "isochron/readers/read_run.h"
+#include "tests/source_dir.h"
 
 namespace isochron {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "isochron/kernels/isa.h"
 #include "isochron/kernels/softmax/softmax.h"
+#include "tests/source_dir.h"
 
 namespace isochron::kernels {
 namespace {

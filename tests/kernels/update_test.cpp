@@ -9,6 +9,7 @@
 
 #include "isochron/kernels/isa.h"
 #include "isochron/kernels/optimizer/update.h"
+#include "tests/source_dir.h"
 
 namespace isochron::kernels {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "isochron/isochron.h"
 #include "reference.h"
+#include "tests/source_dir.h"
 
 namespace iso = isochron;
 

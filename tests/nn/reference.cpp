@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "isochron/ops/create.h"
+#include "tests/source_dir.h"
 
 namespace isochron::reference {
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "isochron/ops/create.h"
+#include "tests/source_dir.h"
 
 namespace isochron::testing {
 namespace {

@@ -6,6 +6,7 @@
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/matmul.h"
 #include "isochron/ops/reduce.h"
+#include "tests/source_dir.h"
 
 namespace isochron::reference {
 

@@ -8,6 +8,7 @@
 #include "isochron/base/files.h"
 #include "isochron/readers/read_run.h"
 #include "isochron/readers/table_log.h"
+#include "tests/source_dir.h"
 
 namespace isochron {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "isochron/base/files.h"
 #include "isochron/base/zip.h"
+#include "tests/source_dir.h"
 
 namespace isochron {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
+#include "tests/source_dir.h"
 
 namespace isochron {
 namespace {

@@ -1,0 +1,235 @@
+#include "isochron/train/callbacks.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "isochron/base/clock.h"
+#include "isochron/base/error.h"
+
+namespace isochron {
+namespace {
+
+bool contains(const std::string& text, std::initializer_list<const char*> parts) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](const char* part) { return text.find(part) != std::string::npos; });
+}
+
+bool smaller_is_better(const std::string& who, const std::string& metric, MonitorMode mode) {
+  if (mode != MonitorMode::automatic) return mode == MonitorMode::min;
+  if (contains(metric, {"acc", "auc", "AUC", "precision", "recall", "f1", "score", "top_k", "similarity"}))
+    return false;
+  if (contains(metric, {"loss", "error", "mse", "mae", "mape", "entropy", "divergence", "hinge", "poisson"}))
+    return true;
+  fail<ValueError>(
+      who, "can't tell whether \"{}\" gets better by rising or by falling: pass .mode = MonitorMode::min or max",
+      metric);
+}
+
+int open_log(const char* who, const std::string& path, bool append) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND | (append ? 0 : O_TRUNC), 0644);
+  if (fd < 0) fail<FileError>(who, "{}: {}", path, std::strerror(errno));
+  return fd;
+}
+
+// One write a row, so that readers of a growing file never see half of one.
+void append_line(const char* who, int fd, const std::string& path, std::string line) {
+  line += '\n';
+  if (::write(fd, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+    fmt::print(stderr, "{}: a row of {} is lost: {}\n", who, path, std::strerror(errno));
+}
+
+std::string json_number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : "null"; }
+
+}  // namespace
+
+Monitor::Monitor(std::string who, std::string metric, MonitorMode mode, double min_delta)
+    : who_(std::move(who)),
+      metric_(std::move(metric)),
+      less_(smaller_is_better(who_, metric_, mode)),
+      min_delta_(std::abs(min_delta)) {}
+
+std::optional<double> Monitor::value(const Logs& logs) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : logs) {
+    if (name == metric_) return value;
+    names.push_back(name);
+  }
+  if (!warned_)
+    fmt::print(stderr, "{}: there is no \"{}\" to go by; available: {}\n", who_, metric_, fmt::join(names, ", "));
+  warned_ = true;
+  return std::nullopt;
+}
+
+bool Monitor::improves(double value, std::optional<double> than) const {
+  const double best = than.value_or(less_ ? INFINITY : -INFINITY);
+  return less_ ? value + min_delta_ < best : value - min_delta_ > best;
+}
+
+EarlyStopping::EarlyStopping(Options options)
+    : options_(std::move(options)), monitor_("EarlyStopping", options_.monitor, options_.mode, options_.min_delta) {}
+
+void EarlyStopping::on_train_begin(const Logs&) {
+  wait_ = stopped_epoch_ = best_epoch_ = 0;
+  best_.reset();
+  best_weights_.clear();
+}
+
+void EarlyStopping::on_epoch_end(int epoch, const Logs& logs) {
+  const std::optional<double> current = monitor_.value(logs);
+  if (!current || epoch < options_.start_from_epoch) return;
+  const bool better = monitor_.improves(*current, best_);
+  if (options_.restore_best_weights && (better || best_weights_.empty())) {
+    best_weights_ = model()->get_weights();
+    best_epoch_ = epoch;
+  }
+  ++wait_;
+  if (better) {
+    best_ = current;
+    best_epoch_ = epoch;
+    if (!options_.baseline || monitor_.improves(*current, options_.baseline)) wait_ = 0;
+    return;
+  }
+  if (wait_ >= options_.patience && epoch > 0) {
+    stopped_epoch_ = epoch;
+    model()->stop_training = true;
+  }
+}
+
+void EarlyStopping::on_train_end(const Logs&) {
+  if (stopped_epoch_ > 0 && options_.verbose > 0) fmt::print("Epoch {}: early stopping\n", stopped_epoch_ + 1);
+  if (best_weights_.empty()) return;
+  if (options_.verbose > 0)
+    fmt::print("Restoring model weights from the end of the best epoch: {}.\n", best_epoch_ + 1);
+  model()->set_weights(best_weights_);
+}
+
+ReduceLROnPlateau::ReduceLROnPlateau(Options options)
+    : options_(std::move(options)), monitor_("ReduceLROnPlateau", options_.monitor, options_.mode, options_.min_delta) {
+  if (!(options_.factor < 1)) fail<ValueError>("ReduceLROnPlateau", "needs a factor below 1, got {}", options_.factor);
+}
+
+void ReduceLROnPlateau::on_train_begin(const Logs&) {
+  wait_ = cooldown_ = 0;
+  best_.reset();
+}
+
+void ReduceLROnPlateau::on_epoch_end(int epoch, const Logs& logs) {
+  const std::optional<double> current = monitor_.value(logs);
+  if (!current) return;
+  if (cooldown_ > 0) {
+    --cooldown_;
+    wait_ = 0;
+  }
+  if (monitor_.improves(*current, best_)) {
+    best_ = current;
+    wait_ = 0;
+    return;
+  }
+  if (cooldown_ > 0 || ++wait_ < options_.patience) return;
+  Optimizer& optimizer = model()->optimizer();
+  const double rate = optimizer.learning_rate();
+  if (!(rate > static_cast<float>(options_.min_lr))) return;
+  const double lower = std::max(rate * options_.factor, options_.min_lr);
+  optimizer.set_learning_rate(lower);
+  if (options_.verbose > 0)
+    fmt::print("\nEpoch {}: ReduceLROnPlateau reducing learning rate to {}.\n", epoch + 1, lower);
+  cooldown_ = options_.cooldown;
+  wait_ = 0;
+}
+
+LearningRateScheduler::LearningRateScheduler(std::function<double(int, double)> schedule, int verbose)
+    : schedule_(std::move(schedule)), verbose_(verbose) {
+  if (!schedule_) fail<ValueError>("LearningRateScheduler", "needs a function of epoch and learning rate");
+}
+
+void LearningRateScheduler::on_epoch_begin(int epoch, const Logs&) {
+  Optimizer& optimizer = model()->optimizer();
+  const double rate = schedule_(epoch, optimizer.learning_rate());
+  if (!std::isfinite(rate) || rate < 0)
+    fail<ValueError>("LearningRateScheduler", "the schedule gave {} for epoch {}; a learning rate is 0 or more", rate,
+                     epoch + 1);
+  optimizer.set_learning_rate(rate);
+  if (verbose_ > 0) fmt::print("\nEpoch {}: LearningRateScheduler setting learning rate to {}.\n", epoch + 1, rate);
+}
+
+void TerminateOnNaN::on_train_batch_end(int64_t batch, const Logs& logs) {
+  const double loss = logs_value(logs, "loss");
+  if (std::isfinite(loss)) return;
+  fmt::print("Batch {}: invalid loss, terminating training\n", batch + 1);
+  model()->stop_training = true;
+}
+
+CSVLogger::CSVLogger(std::string path, std::string separator, bool append)
+    : path_(std::move(path)), separator_(std::move(separator)), append_(append) {}
+
+CSVLogger::~CSVLogger() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void CSVLogger::on_train_begin(const Logs&) {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = open_log("CSVLogger", path_, append_);
+  names_.clear();
+}
+
+void CSVLogger::write_row(const std::string& row) { append_line("CSVLogger", fd_, path_, row); }
+
+void CSVLogger::on_epoch_end(int epoch, const Logs& logs) {
+  if (names_.empty()) {
+    for (const auto& [name, value] : logs) names_.push_back(name);
+    std::sort(names_.begin(), names_.end());
+    // Keras keeps room for validation in a first epoch without it, which validation_freq makes possible.
+    const bool validated =
+        std::any_of(names_.begin(), names_.end(), [](const auto& n) { return n.rfind("val_", 0) == 0; });
+    const size_t own = names_.size();
+    for (size_t i = 0; i < own && !validated; ++i) names_.push_back("val_" + names_[i]);
+    const bool has_header = append_ && ::lseek(fd_, 0, SEEK_END) > 0;
+    if (!has_header) write_row("epoch" + separator_ + fmt::format("{}", fmt::join(names_, separator_)));
+  }
+  std::string row = std::to_string(epoch);
+  for (const std::string& name : names_) {
+    const auto found = std::find_if(logs.begin(), logs.end(), [&](const auto& entry) { return entry.first == name; });
+    row += separator_ + (found == logs.end() ? "NA" : fmt::format("{}", found->second));
+  }
+  write_row(row);
+}
+
+void CSVLogger::on_train_end(const Logs&) {
+  ::close(fd_);
+  fd_ = -1;
+}
+
+JsonLinesLogger::JsonLinesLogger(std::string path, bool append) : path_(std::move(path)), append_(append) {}
+
+JsonLinesLogger::~JsonLinesLogger() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void JsonLinesLogger::on_train_begin(const Logs&) {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = open_log("JsonLinesLogger", path_, append_);
+}
+
+void JsonLinesLogger::on_epoch_begin(int, const Logs&) { epoch_start_ns_ = monotonic_ns(); }
+
+void JsonLinesLogger::on_epoch_end(int epoch, const Logs& logs) {
+  std::string line = fmt::format(R"({{"epoch": {}, "seconds": {:.6f})", epoch + 1,
+                                 static_cast<double>(monotonic_ns() - epoch_start_ns_) * 1e-9);
+  for (const auto& [name, value] : logs) line += fmt::format(R"(, "{}": {})", name, json_number(value));
+  append_line("JsonLinesLogger", fd_, path_, line + "}");
+}
+
+void JsonLinesLogger::on_train_end(const Logs&) {
+  ::close(fd_);
+  fd_ = -1;
+}
+
+}  // namespace isochron

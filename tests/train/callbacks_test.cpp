@@ -1,0 +1,174 @@
+// Callbacks against Keras (tests/references/callbacks.json) and in real fits.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "isochron/base/files.h"
+#include "isochron/isochron.h"
+#include "tests/source_dir.h"
+
+namespace isochron {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+const json& reference() {
+  static const json document = json::parse(read_file(ISOCHRON_SOURCE_DIR "/tests/references/callbacks.json"));
+  return document;
+}
+
+struct Problem {
+  Tensor x = random_normal({64, 2}, 0, 1, {.seed = 7}).eval();
+  Tensor y = (matmul(x, tensor({{2.0}, {-1.0}})) + 1).eval();
+  Sequential model{Input({2}), Dense(1)};
+  explicit Problem(double rate = 0.1, NanPolicy policy = NanPolicy::raise) {
+    model.compile({.optimizer = SGD(rate), .loss = "mse", .metrics = {"mae"}, .nan_policy = policy});
+  }
+};
+
+TEST(EarlyStopping, StopsWhereKerasStops) {
+  Problem problem;
+  ASSERT_GT(reference()["early_stopping"].size(), 100u);
+  for (const json& item : reference()["early_stopping"]) {
+    const json& o = item["options"];
+    EarlyStopping::Options options{.monitor = o["monitor"],
+                                   .min_delta = o["min_delta"],
+                                   .patience = o["patience"],
+                                   .start_from_epoch = o["start_from_epoch"]};
+    if (!o["baseline"].is_null()) options.baseline = o["baseline"].get<double>();
+    EarlyStopping callback(options);
+    problem.model.stop_training = false;
+    callback.set_model(&problem.model);
+    callback.on_train_begin({});
+    int epochs = 0;
+    for (const json& value : item["values"]) {
+      callback.on_epoch_end(epochs++, {{options.monitor, value.get<double>()}});
+      if (problem.model.stop_training) break;
+    }
+    EXPECT_EQ(epochs, item["epochs"].get<int>()) << item.dump();
+    EXPECT_EQ(callback.stopped_epoch(), item["stopped_epoch"].get<int>()) << item.dump();
+    EXPECT_EQ(callback.best_epoch(), item["best_epoch"].get<int>()) << item.dump();
+  }
+}
+
+TEST(EarlyStopping, RestoresTheBestWeights) {
+  Problem problem(0);
+  auto stopping = std::make_shared<EarlyStopping>(
+      EarlyStopping::Options{.monitor = "val_loss", .patience = 1, .restore_best_weights = true});
+  // Weights are set by hand at the end of each epoch: the second epoch's are the best.
+  auto mover = std::make_shared<LambdaCallback>(LambdaCallback::Hooks{.on_epoch_begin = [&](int epoch, const Logs&) {
+    const double weight = epoch == 1 ? 2 : 20.0 + epoch;
+    problem.model.set_weights({tensor({{weight}, {-1.0}}), tensor({1.0})});
+  }});
+  const History history = problem.model.fit(problem.x, problem.y,
+                                            {.epochs = 9,
+                                             .validation_data = ValidationData{problem.x, problem.y, {}},
+                                             .verbose = 0,
+                                             .callbacks = {mover, stopping}});
+  EXPECT_EQ(history.epochs().size(), 3u);
+  EXPECT_EQ(stopping->best_epoch(), 1);
+  EXPECT_FLOAT_EQ(static_cast<float>(problem.model.get_weights()[0].to_vector<double>()[0]), 2.0f);
+}
+
+TEST(EarlyStopping, SaysWhatItCanNotKnow) {
+  EXPECT_THROW(EarlyStopping({.monitor = "val_zeal"}), ValueError);
+  EXPECT_NO_THROW(EarlyStopping({.monitor = "val_zeal", .mode = MonitorMode::max}));
+  Problem problem;
+  testing::internal::CaptureStderr();
+  problem.model.fit(problem.x, problem.y,
+                    {.epochs = 2, .verbose = 0, .callbacks = {std::make_shared<EarlyStopping>()}});
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "EarlyStopping: there is no \"val_loss\" to go by; available: loss, mae\n");
+}
+
+TEST(ReduceLROnPlateau, RatesAreThoseOfKeras) {
+  Problem problem;
+  ASSERT_GT(reference()["reduce_lr"].size(), 100u);
+  for (const json& item : reference()["reduce_lr"]) {
+    const json& o = item["options"];
+    ReduceLROnPlateau callback({.monitor = o["monitor"],
+                                .factor = o["factor"],
+                                .patience = o["patience"],
+                                .min_delta = o["min_delta"],
+                                .cooldown = o["cooldown"],
+                                .min_lr = o["min_lr"]});
+    problem.model.optimizer().set_learning_rate(0.1);
+    callback.set_model(&problem.model);
+    callback.on_train_begin({});
+    std::vector<double> rates;
+    for (const json& value : item["values"]) {
+      callback.on_epoch_end(static_cast<int>(rates.size()), {{o["monitor"], value.get<double>()}});
+      rates.push_back(problem.model.optimizer().learning_rate());
+    }
+    const auto expected = item["rates"].get<std::vector<double>>();
+    for (size_t i = 0; i < rates.size(); ++i) EXPECT_NEAR(rates[i], expected[i], 1e-7) << item.dump() << " epoch " << i;
+  }
+  EXPECT_THROW(ReduceLROnPlateau({.factor = 1.5}), ValueError);
+}
+
+TEST(LearningRateScheduler, SetsTheRateOfEveryEpoch) {
+  Problem problem;
+  std::vector<double> before;
+  problem.model.fit(
+      problem.x, problem.y,
+      {.epochs = 3, .verbose = 0, .callbacks = {std::make_shared<LearningRateScheduler>([&](int, double rate) {
+                                    return before.push_back(rate), rate / 2;
+                                  })}});
+  ASSERT_EQ(before.size(), 3u);
+  EXPECT_NEAR(before[2], 0.025, 1e-7);
+  EXPECT_NEAR(problem.model.optimizer().learning_rate(), 0.0125, 1e-7);
+  const auto bad = std::make_shared<LearningRateScheduler>([](int, double) { return std::nan(""); });
+  EXPECT_THROW(problem.model.fit(problem.x, problem.y, {.verbose = 0, .callbacks = {bad}}), ValueError);
+}
+
+TEST(TerminateOnNaN, EndsTheEpochAtTheBadStep) {
+  Problem problem(1e30, NanPolicy::warn);
+  int64_t steps = 0;
+  const auto counter = std::make_shared<LambdaCallback>(
+      LambdaCallback::Hooks{.on_train_batch_end = [&](int64_t, const Logs&) { ++steps; }});
+  testing::internal::CaptureStdout();
+  const History history = problem.model.fit(
+      problem.x, problem.y,
+      {.epochs = 5, .batch_size = 8, .verbose = 0, .callbacks = {counter, std::make_shared<TerminateOnNaN>()}});
+  EXPECT_THAT(testing::internal::GetCapturedStdout(), HasSubstr("invalid loss, terminating training"));
+  EXPECT_EQ(history.epochs().size(), 1u);
+  EXPECT_LT(steps, 8);
+}
+
+TEST(CSVLogger, WritesWhatKerasWrites) {
+  TempFolder folder;
+  const std::string path = folder.file("log.csv");
+  Problem problem(0);
+  problem.model.set_weights({tensor({{2.0}, {-1.0}}), tensor({1.5})});
+  problem.model.fit(problem.x, problem.y,
+                    {.epochs = 2, .verbose = 0, .callbacks = {std::make_shared<CSVLogger>(path)}});
+  EXPECT_EQ(read_file(path), "epoch,loss,mae,val_loss,val_mae\n0,0.25,0.5,NA,NA\n1,0.25,0.5,NA,NA\n");
+  problem.model.fit(
+      problem.x, problem.y,
+      {.epochs = 3, .initial_epoch = 2, .verbose = 0, .callbacks = {std::make_shared<CSVLogger>(path, ",", true)}});
+  EXPECT_THAT(read_file(path), testing::EndsWith("1,0.25,0.5,NA,NA\n2,0.25,0.5,NA,NA\n"));
+  EXPECT_THROW(problem.model.fit(problem.x, problem.y,
+                                 {.verbose = 0, .callbacks = {std::make_shared<CSVLogger>(folder.file("none/x.csv"))}}),
+               FileError);
+}
+
+TEST(JsonLinesLogger, WritesOneObjectAnEpoch) {
+  TempFolder folder;
+  const std::string path = folder.file("log.jsonl");
+  Problem problem;
+  problem.model.fit(problem.x, problem.y,
+                    {.epochs = 2, .verbose = 0, .callbacks = {std::make_shared<JsonLinesLogger>(path)}});
+  const std::string text = read_file(path);
+  const size_t end = text.find('\n');
+  const json first = json::parse(text.substr(0, end)), second = json::parse(text.substr(end + 1));
+  EXPECT_EQ(first["epoch"], 1);
+  EXPECT_EQ(second["epoch"], 2);
+  EXPECT_GT(first["seconds"].get<double>(), 0);
+  EXPECT_GT(first["loss"].get<double>(), second["loss"].get<double>());
+}
+
+}  // namespace
+}  // namespace isochron
