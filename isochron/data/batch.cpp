@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "isochron/data/stages.h"
+
 namespace isochron::data {
 namespace {
 
@@ -56,10 +58,86 @@ class BatchStream : public Stream {
   const int id_;
 };
 
-class BatchStage : public Stage {
+// One component converted; mostly merged into a batch before it runs.
+class CastIndexed : public Indexed {
+ public:
+  CastIndexed(std::unique_ptr<Indexed> below, Conversions conversions)
+      : below_(std::move(below)), conversions_(std::move(conversions)) {}
+  int64_t size() const override { return below_->size(); }
+  void get(int64_t index, uint64_t epoch, Worker& worker, Element& out) override {
+    Element in;
+    below_->get(index, epoch, worker, in);
+    out = converted(in, conversions_);
+  }
+
+ private:
+  std::unique_ptr<Indexed> below_;
+  const Conversions conversions_;
+};
+
+class CastStream : public Stream {
+ public:
+  CastStream(std::unique_ptr<Stream> below, Conversions conversions)
+      : below_(std::move(below)), conversions_(std::move(conversions)) {}
+  void begin(uint64_t epoch) override { below_->begin(epoch); }
+  bool next(Worker& worker, Element& out) override {
+    Element in;
+    if (!below_->next(worker, in)) return false;
+    out = converted(in, conversions_);
+    return true;
+  }
+  void save(StateWriter& state) override { below_->save(state); }
+  void restore(StateReader& state) override { below_->restore(state); }
+
+ private:
+  std::unique_ptr<Stream> below_;
+  const Conversions conversions_;
+};
+
+class CastStage : public StageOf<CastStage> {
+ public:
+  CastStage(StagePtr input, Conversions conversions)
+      : StageOf({std::move(input)}), conversions_(std::move(conversions)) {}
+  std::string describe() const override { return to_string(conversions_); }
+  std::vector<ComponentSpec> specs() const override {
+    std::vector<ComponentSpec> specs = inputs()[0]->specs();
+    for (size_t c = 0; c < std::min(specs.size(), conversions_.size()); ++c)
+      specs[c].dtype = conversions_[c].result(specs[c].dtype);
+    return specs;
+  }
+  bool is_indexed() const override { return inputs_indexed(); }
+  std::unique_ptr<Indexed> indexed(Run& run) const override {
+    auto below = run.indexed(inputs()[0]);
+    run.add(*this);
+    return std::make_unique<CastIndexed>(std::move(below), conversions_);
+  }
+  std::unique_ptr<Stream> stream(Run& run) const override {
+    auto below = run.stream(inputs()[0]);
+    run.add(*this);
+    return std::make_unique<CastStream>(std::move(below), conversions_);
+  }
+  StagePtr merged_with_input() const override;
+  const Conversions& conversions() const { return conversions_; }
+
+ private:
+  const Conversions conversions_;
+};
+
+// First `inner`, then `outer`, in one step; nothing where rounding in between matters.
+std::optional<Conversions> chained(const Conversions& inner, const Conversions& outer) {
+  Conversions out(std::max(inner.size(), outer.size()));
+  for (size_t c = 0; c < out.size(); ++c) {
+    const Conversion a = c < inner.size() ? inner[c] : Conversion{}, b = c < outer.size() ? outer[c] : Conversion{};
+    if (!a.nothing() && !b.nothing()) return std::nullopt;
+    out[c] = a.nothing() ? b : a;
+  }
+  return out;
+}
+
+class BatchStage : public StageOf<BatchStage> {
  public:
   BatchStage(StagePtr input, int64_t size, bool drop, Conversions conversions)
-      : Stage({std::move(input)}), size_(size), drop_(drop), conversions_(std::move(conversions)) {}
+      : StageOf({std::move(input)}), size_(size), drop_(drop), conversions_(std::move(conversions)) {}
   std::string describe() const override {
     return fmt::format("batch({}{}{})", size_, drop_ ? ", drop_remainder" : "",
                        conversions_.empty() ? "" : ", " + to_string(conversions_));
@@ -77,7 +155,6 @@ class BatchStage : public Stage {
     }
     return specs;
   }
-  Names names() const override { return inputs()[0]->names(); }
   bool is_indexed() const override { return inputs_indexed(); }
   std::unique_ptr<Indexed> indexed(Run& run) const override {
     auto below = run.indexed(inputs()[0]);
@@ -87,8 +164,17 @@ class BatchStage : public Stage {
     auto below = run.stream(inputs()[0]);
     return std::make_unique<BatchStream>(std::move(below), size_, drop_, conversions_, run.add(*this));
   }
-  StagePtr with_inputs(std::vector<StagePtr> inputs) const override {
-    return std::make_shared<BatchStage>(std::move(inputs[0]), size_, drop_, conversions_);
+  // batch over cast: rows are converted on their way into the batch.
+  StagePtr merged_with_input() const override {
+    const auto* cast = dynamic_cast<const CastStage*>(inputs()[0].get());
+    if (!cast) return nullptr;
+    const auto both = chained(cast->conversions(), conversions_);
+    return both ? std::make_shared<BatchStage>(cast->inputs()[0], size_, drop_, *both) : nullptr;
+  }
+  // cast over batch, likewise.
+  StagePtr with_cast(const Conversions& after) const {
+    const auto both = chained(conversions_, after);
+    return both ? std::make_shared<BatchStage>(inputs()[0], size_, drop_, *both) : nullptr;
   }
 
  private:
@@ -96,6 +182,14 @@ class BatchStage : public Stage {
   const bool drop_;
   const Conversions conversions_;
 };
+
+StagePtr CastStage::merged_with_input() const {
+  if (const auto* batch = dynamic_cast<const BatchStage*>(inputs()[0].get())) return batch->with_cast(conversions_);
+  // Prefetching does not look at elements: convert before.
+  if (inputs()[0]->ahead() != 0)
+    return inputs()[0]->with_inputs({std::make_shared<CastStage>(inputs()[0]->inputs()[0], conversions_)});
+  return nullptr;
+}
 
 }  // namespace
 
@@ -242,16 +336,20 @@ BatchIndexed::BatchIndexed(std::unique_ptr<Indexed> below, const Stage& input, i
   }
 }
 
-void BatchIndexed::prepare(int64_t batch, BatchBuffers& buffers) const {
-  if (row_specs_.empty()) return;
-  buffers.start(rows_of(batch), row_specs_, std::vector<bool>(row_specs_.size()), names_, &conversions_);
+void BatchIndexed::prepare(int64_t index, uint64_t, Assembly& assembly) {
+  const int64_t rows = rows_of(index);
+  if (row_specs_.empty())
+    assembly.rows.resize(static_cast<size_t>(rows));
+  else
+    assembly.buffers.start(rows, row_specs_, std::vector<bool>(row_specs_.size()), names_, &conversions_);
 }
 
-void BatchIndexed::assemble(int64_t batch, uint64_t epoch, int64_t first, int64_t last, Worker& worker,
-                            BatchBuffers& buffers) {
-  const int64_t base = batch * size_;
+void BatchIndexed::make(int64_t index, uint64_t epoch, int64_t first, int64_t last, Worker& worker,
+                        Assembly& assembly) {
+  const int64_t base = index * size_;
   int64_t row = first;
-  if (!row_specs_.empty()) {
+  BatchBuffers& buffers = assembly.buffers;
+  if (buffers.started()) {
     const size_t columns = row_specs_.size();
     std::array<const std::byte*, kColumns> views;
     std::array<std::byte*, kColumns> places;
@@ -261,23 +359,38 @@ void BatchIndexed::assemble(int64_t batch, uint64_t epoch, int64_t first, int64_
       for (size_t c = 0; c < columns; ++c) places[c] = buffers.place(row, c);
       if (!below_->fill(base + row, epoch, worker, {places.data(), columns})) break;
     }
+    Element element;
+    for (; row < last; ++row) {
+      element.clear();
+      below_->get(base + row, epoch, worker, element);
+      buffers.set(row, element);
+    }
   }
-  Element element;
-  for (; row < last; ++row) {
-    element.clear();
-    below_->get(base + row, epoch, worker, element);
-    if (!buffers.started()) buffers.start(rows_of(batch), element, &conversions_);
-    buffers.set(row, element);
+  for (; row < last; ++row) below_->get(base + row, epoch, worker, assembly.rows[static_cast<size_t>(row)]);
+}
+
+void BatchIndexed::complete(int64_t index, uint64_t, Worker& worker, Assembly& assembly, Element& out) {
+  const int64_t rows = rows_of(index);
+  if (!assembly.buffers.started()) {
+    assembly.buffers.start(rows, assembly.rows[0], &conversions_);
+    for (int64_t row = 0; row < rows; ++row) assembly.buffers.set(row, assembly.rows[static_cast<size_t>(row)]);
+    assembly.rows.clear();
   }
+  out = assembly.buffers.finish(rows);
+  add(worker.counters(id_).elements, 1);
 }
 
 void BatchIndexed::get(int64_t index, uint64_t epoch, Worker& worker, Element& out) {
-  BatchBuffers buffers;
-  prepare(index, buffers);
-  const int64_t rows = rows_of(index);
-  assemble(index, epoch, 0, rows, worker, buffers);
-  out = buffers.finish(rows);
-  add(worker.counters(id_).elements, 1);
+  Assembly assembly;
+  prepare(index, epoch, assembly);
+  make(index, epoch, 0, rows_of(index), worker, assembly);
+  complete(index, epoch, worker, assembly, out);
+}
+
+StagePtr cast_stage(StagePtr input, const CastOptions& options) {
+  Conversions conversions(options.component + 1);
+  conversions[options.component] = {options.dtype, options.scale, options.shift};
+  return std::make_shared<CastStage>(std::move(input), std::move(conversions));
 }
 
 StagePtr batch_stage(StagePtr input, int64_t size, bool drop_remainder, Conversions conversions) {

@@ -1,7 +1,7 @@
 // Rows put together into batches: one pass from where a row lies to its place in the batch, converted on the way.
 #pragma once
 
-#include <atomic>
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <vector>
@@ -57,6 +57,12 @@ class BatchBuffers {
   bool converts_ = false;
 };
 
+// A batch in the making.
+struct Assembly {
+  BatchBuffers buffers;       // where the specs of rows are known before the first one
+  std::vector<Element> rows;  // where they are not
+};
+
 // Batches of an indexed input; parts of one batch may be assembled by different threads.
 class BatchIndexed : public Indexed {
  public:
@@ -64,14 +70,13 @@ class BatchIndexed : public Indexed {
                Conversions conversions, int id);
   int64_t size() const override { return batches_; }
   void get(int64_t index, uint64_t epoch, Worker& worker, Element& out) override;
-
-  int64_t rows_of(int64_t batch) const { return rows_ < 0 ? size_ : std::min(size_, rows_ - batch * size_); }
-  // Prepares buffers where the specs of rows are known before the first row.
-  void prepare(int64_t batch, BatchBuffers& buffers) const;
-  // Rows [first, last) of a batch. `buffers` are started by the first element where they are not prepared.
-  void assemble(int64_t batch, uint64_t epoch, int64_t first, int64_t last, Worker& worker, BatchBuffers& buffers);
+  int64_t parts(int64_t index, uint64_t) override { return rows_of(index); }
+  void prepare(int64_t index, uint64_t epoch, Assembly& assembly) override;
+  void make(int64_t index, uint64_t epoch, int64_t first, int64_t last, Worker& worker, Assembly& assembly) override;
+  void complete(int64_t index, uint64_t epoch, Worker& worker, Assembly& assembly, Element& out) override;
 
  private:
+  int64_t rows_of(int64_t batch) const { return rows_ < 0 ? size_ : std::min(size_, rows_ - batch * size_); }
   std::unique_ptr<Indexed> below_;
   const int64_t size_, rows_;
   int64_t batches_;

@@ -23,6 +23,22 @@ class IndexMap : public Indexed {
     map(index, epoch);
     return below_->fill(index, epoch, worker, rows);
   }
+  int64_t parts(int64_t index, uint64_t epoch) override {
+    map(index, epoch);
+    return below_->parts(index, epoch);
+  }
+  void prepare(int64_t index, uint64_t epoch, Assembly& assembly) override {
+    map(index, epoch);
+    below_->prepare(index, epoch, assembly);
+  }
+  void make(int64_t index, uint64_t epoch, int64_t first, int64_t last, Worker& worker, Assembly& assembly) override {
+    map(index, epoch);
+    below_->make(index, epoch, first, last, worker, assembly);
+  }
+  void complete(int64_t index, uint64_t epoch, Worker& worker, Assembly& assembly, Element& out) override {
+    map(index, epoch);
+    below_->complete(index, epoch, worker, assembly, out);
+  }
 
  protected:
   std::unique_ptr<Indexed> below_;

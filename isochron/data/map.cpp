@@ -1,15 +1,15 @@
 #include <mutex>
 
-#include "isochron/data/run.h"
+#include "isochron/data/run_ahead.h"
 #include "isochron/data/stages.h"
 
 namespace isochron::data {
 namespace {
 
-class MapStage : public Stage {
+class MapStage : public StageOf<MapStage> {
  public:
   MapStage(StagePtr input, MapFunction f, std::string code, MapOptions options)
-      : Stage({std::move(input)}), f_(std::move(f)), code_(std::move(code)), options_(std::move(options)) {
+      : StageOf({std::move(input)}), f_(std::move(f)), code_(std::move(code)), options_(std::move(options)) {
     if (options_.num_parallel_calls == 0 || options_.num_parallel_calls < AUTOTUNE)
       fail<ValueError>("map", "num_parallel_calls must be AUTOTUNE or at least 1, got {}", options_.num_parallel_calls);
   }
@@ -19,16 +19,15 @@ class MapStage : public Stage {
     return fmt::format("map({}{}{})", options_.name, options_.name.empty() || threads.empty() ? "" : ", ", threads);
   }
   std::string fingerprint() const override { return "map:" + options_.name + ":" + code_; }
-  int64_t size() const override { return inputs()[0]->size(); }
+  std::vector<ComponentSpec> specs() const override { return {}; }
+  Names names() const override { return nullptr; }
   bool is_indexed() const override { return inputs_indexed(); }
   bool serial() const override { return options_.num_parallel_calls == 1; }
   bool has_user_code() const override { return true; }
   int threads_wanted() const override {
     return options_.num_parallel_calls == 1 ? 0 : static_cast<int>(options_.num_parallel_calls);
   }
-  StagePtr with_inputs(std::vector<StagePtr> inputs) const override {
-    return std::make_shared<MapStage>(std::move(inputs[0]), f_, code_, options_);
-  }
+  bool ordered() const override { return options_.deterministic; }
   std::unique_ptr<Indexed> indexed(Run& run) const override;
   std::unique_ptr<Stream> stream(Run& run) const override;
 
@@ -48,13 +47,26 @@ class MapIndexed : public Indexed {
   void get(int64_t index, uint64_t epoch, Worker& worker, Element& out) override {
     Element in;
     below_->get(index, epoch, worker, in);
+    apply(in, index, epoch, worker, out);
+  }
+  int64_t parts(int64_t index, uint64_t epoch) override { return below_->parts(index, epoch); }
+  void prepare(int64_t index, uint64_t epoch, Assembly& assembly) override { below_->prepare(index, epoch, assembly); }
+  void make(int64_t index, uint64_t epoch, int64_t first, int64_t last, Worker& worker, Assembly& assembly) override {
+    below_->make(index, epoch, first, last, worker, assembly);
+  }
+  void complete(int64_t index, uint64_t epoch, Worker& worker, Assembly& assembly, Element& out) override {
+    Element in;
+    below_->complete(index, epoch, worker, assembly, in);
+    apply(in, index, epoch, worker, out);
+  }
+
+ private:
+  void apply(const Element& in, int64_t index, uint64_t epoch, Worker& worker, Element& out) {
     std::unique_lock<std::mutex> lock;
     if (serial_) lock = std::unique_lock(mutex_);
     UserCode code(worker, id_, index);
     out = f_(in, {.epoch = epoch, .index = index});
   }
-
- private:
   std::unique_ptr<Indexed> below_;
   MapFunction f_;
   const bool serial_;
@@ -101,7 +113,18 @@ std::unique_ptr<Indexed> MapStage::indexed(Run& run) const {
 }
 std::unique_ptr<Stream> MapStage::stream(Run& run) const {
   auto below = run.stream(inputs()[0]);
-  return std::make_unique<MapStream>(std::move(below), *this, run.add(*this));
+  const int id = run.add(*this);
+  if (serial()) return std::make_unique<MapStream>(std::move(below), *this, id);
+  const auto call = [f = f_, id](const Element& in, const ElementContext& context, Worker& worker) {
+    UserCode code(worker, id, context.index);
+    return f(in, context);
+  };
+  return run_ahead(run, std::move(below), call,
+                   {.name = describe(),
+                    .max_threads = threads_wanted() < 0 ? kMostThreads : threads_wanted(),
+                    .ordered = options_.deterministic,
+                    .user_code = true,
+                    .next_pass = !run.nested()});
 }
 
 }  // namespace

@@ -1,11 +1,18 @@
 #include "isochron/data/pipeline.h"
 
-#include "isochron/data/dataset.h"
+#include "isochron/data/optimize.h"
 
 namespace isochron::data {
 
-Pipeline::Pipeline(const StagePtr& plan) : plan_(plan), root_(run_.stream(plan)) {
+Pipeline::Pipeline(const StagePtr& stage) : plan_(optimized(stage)), fingerprint_(fingerprint_of(*stage)) {
+  run_.tunings = load_tunings(fingerprint_);
+  root_ = run_.stream(plan_);
   consumer_ = std::make_unique<Worker>(run_);
+}
+
+Pipeline::~Pipeline() {
+  root_.reset();
+  if (!run_.learnt.empty()) store_tunings(fingerprint_, run_.learnt);
 }
 
 void Pipeline::begin() {
@@ -15,12 +22,18 @@ void Pipeline::begin() {
 
 bool Pipeline::next(Element& out) {
   out.clear();
-  return root_->next(*consumer_, out);
+  const int64_t faults = fault_count();
+  try {
+    return root_->next(*consumer_, out);
+  } catch (...) {
+    if (fault_count() == faults) set_last_fault(run_.fault_of(*consumer_, std::current_exception()));
+    throw;
+  }
 }
 
 std::string Pipeline::state() {
   StateWriter writer;
-  writer.put(fingerprint_of(*plan_));
+  writer.put(hashed(fingerprint_));
   writer.put(epoch_);
   root_->save(writer);
   return writer.take();
@@ -28,8 +41,9 @@ std::string Pipeline::state() {
 
 void Pipeline::restore(std::string_view state) {
   StateReader reader(state);
-  if (reader.get_string() != fingerprint_of(*plan_))
-    fail<StateError>("restore", "the state is of another pipeline than this one:\n{}", plan_->describe());
+  if (reader.get_string() != hashed(fingerprint_))
+    fail<StateError>("restore", "the state was taken of a pipeline with other stages than this one, which ends in {}",
+                     plan_->describe());
   epoch_ = reader.get<uint64_t>();
   root_->restore(reader);
   restored_ = true;

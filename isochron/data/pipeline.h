@@ -11,7 +11,8 @@ namespace isochron::data {
 
 class Pipeline {
  public:
-  explicit Pipeline(const StagePtr& plan);
+  explicit Pipeline(const StagePtr& stage);
+  ~Pipeline();
   // Starts the next pass.
   void begin();
   // The next element of the pass; false at its end. Rethrows what user code threw.
@@ -27,6 +28,7 @@ class Pipeline {
 
  private:
   StagePtr plan_;
+  std::string fingerprint_;
   Run run_;
   std::unique_ptr<Stream> root_;
   std::unique_ptr<Worker> consumer_;

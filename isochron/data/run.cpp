@@ -29,9 +29,9 @@ void StageCounters::fold(const StageCounters& other) {
     add(this->*member, (other.*member).load(std::memory_order_relaxed));
 }
 
-Worker::Worker(Run& run) : run_(run), counters_(static_cast<size_t>(run.stages())) {
-  std::lock_guard lock(run.mutex_);
-  run.workers_.push_back(this);
+Worker::Worker(Run& run) : run_(run.root()), counters_(static_cast<size_t>(run.stages())) {
+  std::lock_guard lock(run_.mutex_);
+  run_.workers_.push_back(this);
 }
 
 Worker::~Worker() {
@@ -42,7 +42,7 @@ Worker::~Worker() {
 }
 
 int Run::add(const Stage& stage) {
-  if (options.nested && !names_.empty()) return 0;
+  if (parent_) return stage_;
   names_.push_back(stage.describe());
   return static_cast<int>(names_.size()) - 1;
 }
@@ -60,11 +60,13 @@ StageCounters Run::totals(int stage) {
   return sum;
 }
 
-Fault Run::fault_of(const Worker& worker, std::exception_ptr error) const {
+Fault Run::fault_of(Worker& worker, std::exception_ptr error) const {
   Fault fault;
-  fault.stage = worker.failed_stage >= 0 ? name(worker.failed_stage) : "";
-  fault.element = worker.failed_element;
-  fault.file = worker.failed_file;
+  const int stage = std::exchange(worker.failed_stage, -1);
+  const std::string inner = stage < 0 ? last_fault().message : "";
+  fault.stage = stage >= 0 ? name(stage) : "";
+  fault.element = std::exchange(worker.failed_element, -1);
+  fault.file = std::exchange(worker.failed_file, {});
   try {
     std::rethrow_exception(error);
   } catch (const std::exception& e) {
@@ -72,7 +74,49 @@ Fault Run::fault_of(const Worker& worker, std::exception_ptr error) const {
   } catch (...) {
     fault.message = "an exception that is no std::exception";
   }
+  // It came through threads of another group, which knew more.
+  if (stage < 0 && !inner.empty() && inner == fault.message) return last_fault();
   return fault;
+}
+
+void Run::watch(AheadProbe* probe) {
+  if (parent_) return;
+  std::lock_guard lock(mutex_);
+  probes_.push_back(probe);
+}
+void Run::unwatch(AheadProbe* probe) {
+  if (parent_) return;
+  std::lock_guard lock(mutex_);
+  std::erase(probes_, probe);
+}
+std::vector<AheadReport> Run::ahead() {
+  std::vector<AheadReport> reports;
+  std::lock_guard lock(mutex_);
+  for (AheadProbe* probe : probes_) reports.push_back(probe->report());
+  return reports;
+}
+
+Tuning Run::tuning(const std::string& name) const {
+  const auto found = tunings.find(name);
+  return found == tunings.end() ? Tuning{} : found->second;
+}
+void Run::learn(const std::string& name, const Tuning& tuning) { learnt[name] = tuning; }
+
+namespace {
+struct ThreadFault {
+  Fault fault;
+  int64_t count = 0;
+};
+ThreadFault& fault_of_this_thread() {
+  thread_local ThreadFault fault;
+  return fault;
+}
+}  // namespace
+const Fault& last_fault() { return fault_of_this_thread().fault; }
+int64_t fault_count() { return fault_of_this_thread().count; }
+void set_last_fault(Fault fault) {
+  ++fault_of_this_thread().count;
+  fault_of_this_thread().fault = std::move(fault);
 }
 
 UserCode::UserCode(Worker& worker, int stage, int64_t element)

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "isochron/data/autotune.h"
+#include "isochron/data/dataset.h"
 #include "isochron/data/stage.h"
 
 namespace isochron::data {
@@ -26,10 +28,22 @@ inline void add(std::atomic<int64_t>& counter, int64_t by) {
   counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
 }
 
-// Where an exception came from; see last_fault() in dataset.h.
-struct Fault {
-  std::string stage, message, file;
-  int64_t element = -1;
+void set_last_fault(Fault fault);
+int64_t fault_count();  // how often it was set in this thread
+
+// What threads that run ahead did so far.
+struct AheadReport {
+  std::string name, stuck;
+  int threads = 0;
+  int64_t window = 0, slot_bytes = 0;
+  int64_t delivered = 0, depth_sum = 0;  // depth: elements that lay ready when one was taken
+  int64_t waits = 0, wait_ns = 0, cpu_ns = 0;
+  bool sleeping = false;  // threads waited for something when last looked at
+};
+class AheadProbe {
+ public:
+  virtual ~AheadProbe() = default;
+  virtual AheadReport report() = 0;
 };
 
 // A thread of a running pipeline (the consumer's included).
@@ -56,31 +70,46 @@ class Worker {
 
 class Run {
  public:
-  struct Options {
-    bool nested = false;  // inside flat_map and the like: no threads that run into the next pass
-  };
   Run() = default;
-  explicit Run(Options run_options) : options(run_options) {}
+  // For a data set inside a stage of another (flat_map and the like): what it does counts as that stage's, and its
+  // threads do not run on into its next pass.
+  Run(Run& parent, int stage) : parent_(&parent), stage_(stage) {}
+  bool nested() const { return parent_ != nullptr; }
 
   // The number of a stage; its description for reports.
   int add(const Stage& stage);
-  int stages() const { return static_cast<int>(names_.size()); }
-  const std::string& name(int stage) const { return names_[static_cast<size_t>(stage)]; }
+  int stages() const { return parent_ ? parent_->stages() : static_cast<int>(names_.size()); }
+  const std::string& name(int stage) const {
+    return parent_ ? parent_->name(stage) : names_[static_cast<size_t>(stage)];
+  }
   // What runs `stage`: numbers where elements have them, else one after the other, with threads if it asks for them.
   std::unique_ptr<Stream> stream(const StagePtr& stage);
   std::unique_ptr<Indexed> indexed(const StagePtr& stage) { return stage->indexed(*this); }
 
   StageCounters totals(int stage);
-  Fault fault_of(const Worker& worker, std::exception_ptr error) const;
+  // Also forgets it in the worker.
+  Fault fault_of(Worker& worker, std::exception_ptr error) const;
+  void watch(AheadProbe* probe);
+  void unwatch(AheadProbe* probe);
+  std::vector<AheadReport> ahead();
 
-  const Options options;
+  // What earlier runs of the same pipeline found out about one of its groups of threads, and what this one did.
+  Tuning tuning(const std::string& name) const;
+  void learn(const std::string& name, const Tuning& tuning);
+  Tunings tunings, learnt;
+
 
  private:
   friend class Worker;
+  Run& root() { return parent_ ? parent_->root() : *this; }
+  Run* const parent_ = nullptr;
+  const int stage_ = -1;
   std::vector<std::string> names_;
   std::mutex mutex_;
   std::list<Worker*> workers_;
   std::vector<StageCounters> gone_;  // of threads that ended
+  std::vector<AheadProbe*> probes_;
+
 };
 
 // Marks user code: counts and times it, and remembers whose it was when it throws.

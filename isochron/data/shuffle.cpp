@@ -1,10 +1,11 @@
 // Shuffles. Over numbers: a keyed permutation, so the first element comes at once and nothing is stored. Over streams:
 // a buffer that fills while elements already leave it.
 #include <algorithm>
+#include <atomic>
 
 #include "isochron/base/rng.h"
 #include "isochron/data/index_map.h"
-#include "isochron/data/run.h"
+#include "isochron/data/run_ahead.h"
 #include "isochron/data/stages.h"
 #include "isochron/ops/random_key.h"
 
@@ -22,11 +23,27 @@ class PermuteIndexed : public IndexMap {
       : IndexMap(std::move(below)), seed_(seed), reshuffle_(reshuffle), size_(below_->size()) {}
   int64_t size() const override { return size_; }
   void map(int64_t& index, uint64_t& epoch) const override {
-    const Permutation order(seed_, reshuffle_ ? epoch : 0, static_cast<uint64_t>(size_));
-    index = static_cast<int64_t>(order(static_cast<uint64_t>(index)));
+    // A thread asks for many numbers of one pass: its key is made once.
+    thread_local struct {
+      const PermuteIndexed* owner = nullptr;
+      uint64_t made = 0, epoch = 0;
+      Permutation order{0, 0, 1};
+    } last;
+    if (last.owner != this || last.made != made_ || last.epoch != epoch) {
+      last.order = Permutation(seed_, reshuffle_ ? epoch : 0, static_cast<uint64_t>(size_));
+      last.owner = this;
+      last.made = made_;
+      last.epoch = epoch;
+    }
+    index = static_cast<int64_t>(last.order(static_cast<uint64_t>(index)));
   }
 
  private:
+  static uint64_t next_made() {
+    static std::atomic<uint64_t> count{0};
+    return ++count;
+  }
+  const uint64_t made_ = next_made();  // tells apart two that were made at the same address
   const uint64_t seed_;
   const bool reshuffle_;
   const int64_t size_;
@@ -88,18 +105,15 @@ class ShuffleStream : public Stream {
   bool ended_ = false;
 };
 
-class ShuffleStage : public Stage {
+class ShuffleStage : public StageOf<ShuffleStage> {
  public:
   ShuffleStage(StagePtr input, int64_t buffer, uint64_t seed, bool reshuffle)
-      : Stage({std::move(input)}), buffer_(buffer), seed_(seed), reshuffle_(reshuffle) {}
+      : StageOf({std::move(input)}), buffer_(buffer), seed_(seed), reshuffle_(reshuffle) {}
   std::string describe() const override {
     return fmt::format("shuffle({}{})", is_indexed() ? "all by number" : fmt::format("buffer of {}", buffer_),
                        reshuffle_ ? "" : ", the same in every pass");
   }
   std::string fingerprint() const override { return fmt::format("shuffle:{}:{}:{}", buffer_, seed_, reshuffle_); }
-  int64_t size() const override { return inputs()[0]->size(); }
-  std::vector<ComponentSpec> specs() const override { return inputs()[0]->specs(); }
-  Names names() const override { return inputs()[0]->names(); }
   bool is_indexed() const override { return inputs_indexed() && size() >= 0; }
   std::unique_ptr<Indexed> indexed(Run& run) const override {
     auto below = run.indexed(inputs()[0]);
@@ -111,9 +125,6 @@ class ShuffleStage : public Stage {
     run.add(*this);
     return std::make_unique<ShuffleStream>(std::move(below), buffer_, seed_, reshuffle_);
   }
-  StagePtr with_inputs(std::vector<StagePtr> inputs) const override {
-    return std::make_shared<ShuffleStage>(std::move(inputs[0]), buffer_, seed_, reshuffle_);
-  }
 
  private:
   const int64_t buffer_;
@@ -121,21 +132,21 @@ class ShuffleStage : public Stage {
   const bool reshuffle_;
 };
 
-class PrefetchStage : public Stage {
+class PrefetchStage : public StageOf<PrefetchStage> {
  public:
-  PrefetchStage(StagePtr input, int64_t buffer) : Stage({std::move(input)}), buffer_(buffer) {}
+  PrefetchStage(StagePtr input, int64_t buffer) : StageOf({std::move(input)}), buffer_(buffer) {}
   std::string describe() const override {
     return buffer_ == AUTOTUNE ? "prefetch" : fmt::format("prefetch({})", buffer_);
   }
-  int64_t size() const override { return inputs()[0]->size(); }
-  std::vector<ComponentSpec> specs() const override { return inputs()[0]->specs(); }
-  Names names() const override { return inputs()[0]->names(); }
   bool is_indexed() const override { return inputs_indexed(); }
   std::unique_ptr<Indexed> indexed(Run& run) const override { return run.indexed(inputs()[0]); }
-  std::unique_ptr<Stream> stream(Run& run) const override { return run.stream(inputs()[0]); }
-  StagePtr with_inputs(std::vector<StagePtr> inputs) const override {
-    return std::make_shared<PrefetchStage>(std::move(inputs[0]), buffer_);
+  std::unique_ptr<Stream> stream(Run& run) const override {
+    std::unique_ptr<Stream> below = run.stream(inputs()[0]);
+    if (buffer_ == 0 || dynamic_cast<RunAhead*>(below.get())) return below;
+    return run_ahead(run, std::move(below), nullptr,
+                     {.name = describe(), .window = buffer_, .user_code = true, .next_pass = !run.nested()});
   }
+  int64_t ahead() const override { return buffer_; }
 
  private:
   const int64_t buffer_;

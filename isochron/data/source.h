@@ -45,6 +45,8 @@ class IndexedSource {
   // batch. Only for arrays. By default get() and a copy.
   virtual void fill(int64_t i, std::span<std::byte* const> rows) const;
   virtual Names names() const { return nullptr; }
+  // True: get() costs next to nothing and never waits, so that a consumer may call it instead of waiting for a thread.
+  virtual bool in_memory() const { return false; }
   // For plans and reports: "csv(train.csv)".
   virtual std::string describe() const = 0;
   virtual std::string fingerprint() const { return describe(); }

@@ -40,6 +40,7 @@ class TensorSlices : public IndexedSource {
   }
   std::vector<ComponentSpec> specs() const override { return specs_; }
   Names names() const override { return names_; }
+  bool in_memory() const override { return true; }
   std::string describe() const override { return fmt::format("from_tensor_slices({} rows)", size()); }
 
  private:
@@ -59,6 +60,7 @@ class Elements : public IndexedSource {
   int64_t size() const override { return static_cast<int64_t>(elements_.size()); }
   void get(int64_t i, Element& out) const override { out = elements_[static_cast<size_t>(i)]; }
   Names names() const override { return elements_.empty() ? nullptr : elements_[0].names(); }
+  bool in_memory() const override { return true; }
   std::string describe() const override { return what_; }
 
  private:
@@ -76,6 +78,7 @@ class Range : public IndexedSource {
   int64_t size() const override { return size_; }
   void get(int64_t i, Element& out) const override { out.add(Component::scalar(start_ + i * step_)); }
   std::vector<ComponentSpec> specs() const override { return {{DType::int64, {}}}; }
+  bool in_memory() const override { return true; }
   std::string describe() const override {
     return start_ == 0 && step_ == 1 ? fmt::format("range({})", stop_)
                                      : fmt::format("range({}, {}, {})", start_, stop_, step_);
@@ -219,6 +222,7 @@ class IndexedSourceStage : public Stage {
   std::vector<ComponentSpec> specs() const override { return source_->specs(); }
   Names names() const override { return source_->names(); }
   bool is_indexed() const override { return true; }
+  bool has_user_code() const override { return !source_->in_memory(); }
   std::unique_ptr<Indexed> indexed(Run& run) const override {
     return std::make_unique<IndexedSourceNode>(source_, run.add(*this));
   }

@@ -27,6 +27,7 @@ struct ElementContext {
 
 class Run;
 class Worker;
+struct Assembly;  // batch.h
 
 class Indexed {
  public:
@@ -38,6 +39,14 @@ class Indexed {
   virtual bool view(int64_t /*index*/, uint64_t /*epoch*/, std::span<const std::byte*> /*rows*/) { return false; }
   virtual bool fill(int64_t /*index*/, uint64_t /*epoch*/, Worker& /*worker*/, std::span<std::byte* const> /*rows*/) {
     return false;
+  }
+  // An element may be made in parts, by several threads: prepare(), then every part once, then complete().
+  virtual int64_t parts(int64_t /*index*/, uint64_t /*epoch*/) { return 1; }
+  virtual void prepare(int64_t /*index*/, uint64_t /*epoch*/, Assembly& /*assembly*/) {}
+  virtual void make(int64_t /*index*/, uint64_t /*epoch*/, int64_t /*first*/, int64_t /*last*/, Worker& /*worker*/,
+                    Assembly& /*assembly*/) {}
+  virtual void complete(int64_t index, uint64_t epoch, Worker& worker, Assembly& /*assembly*/, Element& out) {
+    get(index, epoch, worker, out);
   }
 };
 
@@ -74,12 +83,17 @@ class Stage {
   virtual std::unique_ptr<Stream> stream(Run& run) const;
   // The same stage on other inputs: for rewriting plans.
   virtual StagePtr with_inputs(std::vector<StagePtr> inputs) const = 0;
+  // What does the same as this and its input in one stage; nullptr where there is nothing of the kind.
+  virtual StagePtr merged_with_input() const { return nullptr; }
   // Whether elements have numbers.
   virtual bool is_indexed() const = 0;
   // User code that must not run in two threads at once, user code at all, wish for threads of its own.
   virtual bool serial() const { return false; }
   virtual bool has_user_code() const { return false; }
   virtual int threads_wanted() const { return 0; }  // 0: none, -1: autotune
+  virtual bool ordered() const { return true; }
+  // For prefetch: how many elements to make ahead; 0: does not say, -1: autotune.
+  virtual int64_t ahead() const { return 0; }
 
  protected:
   bool inputs_indexed() const {
@@ -88,8 +102,22 @@ class Stage {
     return true;
   }
 
- private:
   std::vector<StagePtr> inputs_;
+};
+
+// A stage on inputs, alike to the first of them unless it says otherwise.
+template <class Self>
+class StageOf : public Stage {
+ public:
+  using Stage::Stage;
+  int64_t size() const override { return inputs()[0]->size(); }
+  std::vector<ComponentSpec> specs() const override { return inputs()[0]->specs(); }
+  Names names() const override { return inputs()[0]->names(); }
+  StagePtr with_inputs(std::vector<StagePtr> inputs) const override {
+    auto copy = std::make_shared<Self>(static_cast<const Self&>(*this));
+    static_cast<StageOf&>(*copy).inputs_ = std::move(inputs);
+    return copy;
+  }
 };
 
 // Hash of the whole tree.

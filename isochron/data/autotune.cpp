@@ -1,0 +1,63 @@
+#include "isochron/data/autotune.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include "isochron/base/files.h"
+#include "isochron/base/threads.h"
+
+namespace isochron::data {
+namespace {
+
+std::string file_for(const std::string& fingerprint) {
+  const std::string folder = cache_folder();
+  if (folder.empty()) return {};
+  return fmt::format("{}/autotune/{}-{}", folder, hashed(fingerprint), available_cpus());
+}
+
+}  // namespace
+
+std::string hashed(std::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
+  for (const char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
+  return fmt::format("{:016x}", hash);
+}
+
+std::string cache_folder() {
+  if (const char* own = std::getenv("ISOCHRON_CACHE_DIR")) return own;
+  if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg && *xdg) return std::string(xdg) + "/isochron";
+  if (const char* home = std::getenv("HOME"); home && *home) return std::string(home) + "/.cache/isochron";
+  return {};
+}
+
+Tunings load_tunings(const std::string& fingerprint) {
+  Tunings tunings;
+  const std::string path = file_for(fingerprint);
+  std::error_code ignored;
+  if (path.empty() || !std::filesystem::exists(path, ignored)) return tunings;
+  try {
+    std::istringstream lines(read_file(path, 1 << 16));
+    Tuning t;
+    std::string name;
+    while (lines >> t.threads >> t.window >> t.part_ns && lines.get() && std::getline(lines, name))
+      if (t.threads > 0 && t.threads <= 1024 && t.window > 0 && t.part_ns >= 0) tunings[name] = t;
+  } catch (const FileError&) {
+  }
+  return tunings;
+}
+
+void store_tunings(const std::string& fingerprint, const Tunings& tunings) {
+  const std::string path = file_for(fingerprint);
+  if (path.empty() || tunings.empty()) return;
+  std::string text;
+  for (const auto& [name, t] : tunings) text += fmt::format("{} {} {} {}\n", t.threads, t.window, t.part_ns, name);
+  try {
+    std::error_code ignored;
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+    write_file(path, text);
+  } catch (const FileError&) {
+  }
+}
+
+}  // namespace isochron::data

@@ -1,0 +1,377 @@
+// Elements put together by a function of several: padded batches, one's own collation, windows, buckets.
+#include <algorithm>
+#include <deque>
+#include <map>
+
+#include "isochron/data/batch.h"
+#include "isochron/data/run.h"
+#include "isochron/data/stages.h"
+
+namespace isochron::data {
+namespace {
+
+// Which elements make up one result: `size` of them, `stride` apart, the next result `shift` further on.
+struct Grouping {
+  int64_t size = 1, shift = 1, stride = 1;
+  bool drop_remainder = false;
+  int64_t span() const { return (size - 1) * stride + 1; }
+  int64_t count(int64_t elements) const {
+    if (elements < 0) return elements;
+    if (!drop_remainder) return (elements + shift - 1) / shift;
+    return elements < span() ? 0 : (elements - span()) / shift + 1;
+  }
+};
+
+class GroupIndexed : public Indexed {
+ public:
+  GroupIndexed(std::unique_ptr<Indexed> below, Grouping grouping, Collate collate, int id)
+      : below_(std::move(below)), grouping_(grouping), collate_(std::move(collate)), id_(id) {}
+  int64_t size() const override { return grouping_.count(below_->size()); }
+  void get(int64_t index, uint64_t epoch, Worker& worker, Element& out) override {
+    Assembly assembly;
+    prepare(index, epoch, assembly);
+    make(index, epoch, 0, parts(index, epoch), worker, assembly);
+    complete(index, epoch, worker, assembly, out);
+  }
+  int64_t parts(int64_t index, uint64_t) override {
+    const int64_t left = below_->size() - index * grouping_.shift;
+    return below_->size() < 0 ? grouping_.size : std::min(grouping_.size, (left - 1) / grouping_.stride + 1);
+  }
+  void prepare(int64_t index, uint64_t epoch, Assembly& assembly) override {
+    assembly.rows.resize(static_cast<size_t>(parts(index, epoch)));
+  }
+  void make(int64_t index, uint64_t epoch, int64_t first, int64_t last, Worker& worker, Assembly& assembly) override {
+    for (int64_t k = first; k < last; ++k)
+      below_->get(index * grouping_.shift + k * grouping_.stride, epoch, worker, assembly.rows[static_cast<size_t>(k)]);
+  }
+  void complete(int64_t index, uint64_t, Worker& worker, Assembly& assembly, Element& out) override {
+    UserCode code(worker, id_, index);
+    out = collate_(assembly.rows);
+    assembly.rows.clear();
+  }
+
+ private:
+  std::unique_ptr<Indexed> below_;
+  const Grouping grouping_;
+  const Collate collate_;
+  const int id_;
+};
+
+class GroupStream : public Stream {
+ public:
+  GroupStream(std::unique_ptr<Stream> below, Grouping grouping, Collate collate, int id)
+      : below_(std::move(below)), grouping_(grouping), collate_(std::move(collate)), id_(id) {}
+  void begin(uint64_t epoch) override {
+    below_->begin(epoch);
+    buffer_.clear();
+    to_skip_ = made_ = 0;
+    ended_ = false;
+  }
+  bool next(Worker& worker, Element& out) override {
+    while (!ended_ && (to_skip_ > 0 || static_cast<int64_t>(buffer_.size()) < grouping_.span())) {
+      Element element;
+      if (!below_->next(worker, element)) {
+        ended_ = true;
+      } else if (to_skip_ > 0) {
+        --to_skip_;
+      } else {
+        buffer_.push_back(std::move(element));
+      }
+    }
+    const auto have = static_cast<int64_t>(buffer_.size());
+    if (have == 0 || (grouping_.drop_remainder && have < grouping_.span())) return false;
+    std::vector<Element> rows;
+    for (int64_t k = 0; k < grouping_.size && k * grouping_.stride < have; ++k)
+      rows.push_back(buffer_[static_cast<size_t>(k * grouping_.stride)]);
+    const int64_t leave = std::min(have, grouping_.shift);
+    buffer_.erase(buffer_.begin(), buffer_.begin() + leave);
+    to_skip_ = grouping_.shift - leave;
+    UserCode code(worker, id_, made_++);
+    out = collate_(rows);
+    return true;
+  }
+  void save(StateWriter& state) override {
+    state.put(to_skip_);
+    state.put(made_);
+    state.put(ended_);
+    state.put(static_cast<int64_t>(buffer_.size()));
+    for (const Element& element : buffer_) state.put(element);
+    below_->save(state);
+  }
+  void restore(StateReader& state) override {
+    to_skip_ = state.get<int64_t>();
+    made_ = state.get<int64_t>();
+    ended_ = state.get<bool>();
+    buffer_.clear();
+    for (auto left = state.get<int64_t>(); left > 0; --left) buffer_.push_back(state.get_element());
+    below_->restore(state);
+  }
+
+ private:
+  std::unique_ptr<Stream> below_;
+  const Grouping grouping_;
+  const Collate collate_;
+  const int id_;
+  std::deque<Element> buffer_;
+  int64_t to_skip_ = 0, made_ = 0;
+  bool ended_ = false;
+};
+
+class GroupStage : public StageOf<GroupStage> {
+ public:
+  GroupStage(StagePtr input, std::string name, Grouping grouping, Collate collate, bool user_code)
+      : StageOf({std::move(input)}),
+        name_(std::move(name)),
+        grouping_(grouping),
+        collate_(std::move(collate)),
+        user_code_(user_code) {}
+  std::string describe() const override { return name_; }
+  int64_t size() const override { return grouping_.count(inputs()[0]->size()); }
+  std::vector<ComponentSpec> specs() const override { return {}; }
+  bool has_user_code() const override { return user_code_; }
+  bool is_indexed() const override { return inputs_indexed(); }
+  std::unique_ptr<Indexed> indexed(Run& run) const override {
+    auto below = run.indexed(inputs()[0]);
+    return std::make_unique<GroupIndexed>(std::move(below), grouping_, collate_, run.add(*this));
+  }
+  std::unique_ptr<Stream> stream(Run& run) const override {
+    auto below = run.stream(inputs()[0]);
+    return std::make_unique<GroupStream>(std::move(below), grouping_, collate_, run.add(*this));
+  }
+
+ private:
+  const std::string name_;
+  const Grouping grouping_;
+  const Collate collate_;
+  const bool user_code_;
+};
+
+// Copies `from` into the corner of a larger, zeroed or filled, array.
+void copy_corner(const std::byte* from, const Shape& shape, std::byte* to, const Shape& room, size_t item, int axis) {
+  if (axis == shape.rank()) {
+    std::memcpy(to, from, item);
+    return;
+  }
+  if (shape.elements(axis, shape.rank()) == 0) return;
+  if (std::equal(shape.begin() + axis + 1, shape.end(), room.begin() + axis + 1)) {
+    std::memcpy(to, from, static_cast<size_t>(shape.elements(axis, shape.rank())) * item);
+    return;
+  }
+  const size_t from_row = static_cast<size_t>(shape.elements(axis + 1, shape.rank())) * item;
+  const size_t to_row = static_cast<size_t>(room.elements(axis + 1, room.rank())) * item;
+  for (int64_t i = 0; i < shape[axis]; ++i) {
+    copy_corner(from, shape, to, room, item, axis + 1);
+    from += from_row;
+    to += to_row;
+  }
+}
+
+Component padded_column(const std::vector<Element>& rows, size_t c, const PaddedBatchOptions& options) {
+  const Component& first = rows[0][c];
+  std::vector<int64_t> dims = first.shape().to_vector();
+  for (const Element& row : rows) {
+    if (row[c].shape().rank() != first.shape().rank() || row[c].dtype() != first.dtype() ||
+        row[c].is_text() != first.is_text())
+      fail<ShapeError>("padded_batch", "component {} must have one rank and dtype, got {} and {}", c,
+                       to_string(first.component_spec()), to_string(row[c].component_spec()));
+    for (size_t axis = 0; axis < dims.size(); ++axis)
+      dims[axis] = std::max(dims[axis], row[c].shape()[static_cast<int>(axis)]);
+  }
+  if (c < options.padded_shapes.size())
+    for (size_t axis = 0; axis < std::min(dims.size(), options.padded_shapes[c].size()); ++axis) {
+      const int64_t wanted = options.padded_shapes[c][axis];
+      if (wanted < 0) continue;
+      if (dims[axis] > wanted)
+        fail<ShapeError>("padded_batch", "component {} has extent {} along axis {}, more than padded_shapes allows: {}",
+                         c, dims[axis], axis, wanted);
+      dims[axis] = wanted;
+    }
+  const Shape room(dims), shape = room.insert(0, static_cast<int64_t>(rows.size()));
+  if (first.is_text()) {
+    if (!dims.empty()) fail<DTypeError>("padded_batch", "strings are padded only as scalars");
+    Strings texts;
+    for (const Element& row : rows) texts.push_back(row[c].text());
+    return Component(std::move(texts), shape);
+  }
+  const TensorSpec spec{first.dtype(), shape};
+  Storage bytes = Storage::allocate(static_cast<size_t>(spec.bytes()));
+  const double value = c < options.padding_values.size() ? options.padding_values[c] : 0;
+  const size_t item = size_of(spec.dtype), each = static_cast<size_t>(room.elements()) * item;
+  if (value == 0) {
+    std::memset(bytes.data(), 0, static_cast<size_t>(spec.bytes()));
+  } else {
+    visit_dtype(spec.dtype, [&]<class T>(Type<T>) {
+      T fill;
+      if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>)
+        fill = T(static_cast<float>(value));
+      else
+        fill = static_cast<T>(value);
+      std::fill_n(reinterpret_cast<T*>(bytes.data()), shape.elements(), fill);
+    });
+  }
+  for (size_t i = 0; i < rows.size(); ++i)
+    copy_corner(rows[i][c].data(), rows[i][c].shape(), bytes.data() + i * each, room, item, 0);
+  const std::byte* data = bytes.data();
+  return Component(spec, data, std::move(bytes));
+}
+
+Collate padding(PaddedBatchOptions options) {
+  return [options = std::move(options)](const std::vector<Element>& rows) {
+    Element out;
+    out.set_names(rows[0].names());
+    for (size_t c = 0; c < rows[0].size(); ++c) out.add(padded_column(rows, c, options));
+    return out;
+  };
+}
+
+// Elements wait in the bucket of their length until it is full.
+class BucketStream : public Stream {
+ public:
+  BucketStream(std::unique_ptr<Stream> below, std::function<int64_t(const Element&)> length,
+               std::vector<int64_t> boundaries, std::vector<int64_t> sizes, BucketOptions options, int id)
+      : below_(std::move(below)),
+        length_(std::move(length)),
+        boundaries_(std::move(boundaries)),
+        sizes_(std::move(sizes)),
+        options_(options),
+        collate_(padding({.padding_values = options.padding_values})),
+        id_(id) {}
+  void begin(uint64_t epoch) override {
+    below_->begin(epoch);
+    buckets_.clear();
+    ended_ = false;
+    seen_ = 0;
+  }
+  bool next(Worker& worker, Element& out) override {
+    while (!ended_) {
+      Element element;
+      if (!below_->next(worker, element)) {
+        ended_ = true;
+        break;
+      }
+      size_t bucket;
+      {
+        UserCode code(worker, id_, seen_++);
+        const auto above = std::upper_bound(boundaries_.begin(), boundaries_.end(), length_(element));
+        bucket = static_cast<size_t>(above - boundaries_.begin());
+      }
+      std::vector<Element>& rows = buckets_[bucket];
+      rows.push_back(std::move(element));
+      if (static_cast<int64_t>(rows.size()) == sizes_[bucket]) return give(bucket, out);
+    }
+    while (!buckets_.empty()) {
+      if (!options_.drop_remainder) return give(buckets_.begin()->first, out);
+      buckets_.clear();
+    }
+    return false;
+  }
+  void save(StateWriter& state) override {
+    state.put(ended_);
+    state.put(seen_);
+    state.put(static_cast<uint64_t>(buckets_.size()));
+    for (const auto& [bucket, rows] : buckets_) {
+      state.put(static_cast<uint64_t>(bucket));
+      state.put(static_cast<uint64_t>(rows.size()));
+      for (const Element& row : rows) state.put(row);
+    }
+    below_->save(state);
+  }
+  void restore(StateReader& state) override {
+    ended_ = state.get<bool>();
+    seen_ = state.get<int64_t>();
+    buckets_.clear();
+    for (auto left = state.get<uint64_t>(); left > 0; --left) {
+      std::vector<Element>& rows = buckets_[state.get<uint64_t>()];
+      for (auto count = state.get<uint64_t>(); count > 0; --count) rows.push_back(state.get_element());
+    }
+    below_->restore(state);
+  }
+
+ private:
+  bool give(size_t bucket, Element& out) {
+    const std::vector<Element> rows = std::move(buckets_[bucket]);
+    buckets_.erase(bucket);
+    out = collate_(rows);
+    return true;
+  }
+  std::unique_ptr<Stream> below_;
+  const std::function<int64_t(const Element&)> length_;
+  const std::vector<int64_t> boundaries_, sizes_;
+  const BucketOptions options_;
+  const Collate collate_;
+  const int id_;
+  std::map<size_t, std::vector<Element>> buckets_;
+  int64_t seen_ = 0;
+  bool ended_ = false;
+};
+
+class BucketStage : public StageOf<BucketStage> {
+ public:
+  BucketStage(StagePtr input, std::function<int64_t(const Element&)> length, std::vector<int64_t> boundaries,
+              std::vector<int64_t> sizes, BucketOptions options)
+      : StageOf({std::move(input)}),
+        length_(std::move(length)),
+        boundaries_(std::move(boundaries)),
+        sizes_(std::move(sizes)),
+        options_(std::move(options)) {
+    if (sizes_.size() != boundaries_.size() + 1)
+      fail<ValueError>("bucket_by_sequence_length", "needs one batch size more than boundaries, got {} and {}",
+                       sizes_.size(), boundaries_.size());
+    if (!std::is_sorted(boundaries_.begin(), boundaries_.end()) ||
+        std::any_of(sizes_.begin(), sizes_.end(), [](int64_t size) { return size < 1; }))
+      fail<ValueError>("bucket_by_sequence_length", "boundaries must rise and batch sizes must be at least 1");
+  }
+  std::string describe() const override {
+    return fmt::format("bucket_by_sequence_length({} buckets)", sizes_.size());
+  }
+  int64_t size() const override { return inputs()[0]->size() < 0 ? inputs()[0]->size() : kUnknownSize; }
+  std::vector<ComponentSpec> specs() const override { return {}; }
+  bool is_indexed() const override { return false; }
+  bool has_user_code() const override { return true; }
+  std::unique_ptr<Stream> stream(Run& run) const override {
+    auto below = run.stream(inputs()[0]);
+    return std::make_unique<BucketStream>(std::move(below), length_, boundaries_, sizes_, options_, run.add(*this));
+  }
+
+ private:
+  std::function<int64_t(const Element&)> length_;
+  std::vector<int64_t> boundaries_, sizes_;
+  BucketOptions options_;
+};
+
+}  // namespace
+
+Element stack(const std::vector<Element>& rows) {
+  BatchBuffers buffers;
+  buffers.start(static_cast<int64_t>(rows.size()), rows.at(0), nullptr);
+  for (size_t i = 0; i < rows.size(); ++i) buffers.set(static_cast<int64_t>(i), rows[i]);
+  return buffers.finish(static_cast<int64_t>(rows.size()));
+}
+
+StagePtr collate_stage(StagePtr input, int64_t size, bool drop_remainder, Collate collate) {
+  if (size < 1) fail<ValueError>("batch", "the size must be at least 1, got {}", size);
+  return std::make_shared<GroupStage>(std::move(input), fmt::format("batch({}, own collation)", size),
+                                      Grouping{size, size, 1, drop_remainder}, std::move(collate), true);
+}
+StagePtr padded_batch_stage(StagePtr input, int64_t size, PaddedBatchOptions options) {
+  if (size < 1) fail<ValueError>("padded_batch", "the size must be at least 1, got {}", size);
+  const Grouping grouping{size, size, 1, options.drop_remainder};
+  return std::make_shared<GroupStage>(std::move(input), fmt::format("padded_batch({})", size), grouping,
+                                      padding(std::move(options)), false);
+}
+StagePtr window_stage(StagePtr input, int64_t size, const WindowOptions& options) {
+  const int64_t shift = options.shift == 0 ? size : options.shift;
+  if (size < 1 || shift < 1 || options.stride < 1)
+    fail<ValueError>("window", "size, shift and stride must be at least 1, got {}, {} and {}", size, shift,
+                     options.stride);
+  return std::make_shared<GroupStage>(std::move(input),
+                                      fmt::format("window({}, shift {}, stride {})", size, shift, options.stride),
+                                      Grouping{size, shift, options.stride, options.drop_remainder}, stack, false);
+}
+StagePtr bucket_stage(StagePtr input, std::function<int64_t(const Element&)> length, std::vector<int64_t> boundaries,
+                      std::vector<int64_t> batch_sizes, BucketOptions options) {
+  return std::make_shared<BucketStage>(std::move(input), std::move(length), std::move(boundaries),
+                                       std::move(batch_sizes), std::move(options));
+}
+
+}  // namespace isochron::data

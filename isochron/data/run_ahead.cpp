@@ -1,0 +1,338 @@
+#include "isochron/data/run_ahead.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+#include <chrono>
+#include <cstdlib>
+
+#include "isochron/base/clock.h"
+#include "isochron/base/memory_info.h"
+#include "isochron/base/threads.h"
+#include "isochron/timeline/timeline.h"
+
+namespace isochron::data {
+namespace {
+
+constexpr int64_t kChunkNs = 100'000;       // a claim should be worth its lock
+constexpr int64_t kHelpNs = 1'000'000;      // the consumer does not start what takes longer
+constexpr int64_t kAheadNs = 2'000'000;     // cheap elements: so much work lies ready
+constexpr int64_t kMostSlots = 256;
+constexpr int64_t kUsualBytes = int64_t{32} << 20;  // of slots, as long as nobody waits
+constexpr int64_t kSecond = 1'000'000'000;
+
+int64_t cpu_of(pthread_t thread) {
+  clockid_t clock;
+  timespec t;
+  if (pthread_getcpuclockid(thread, &clock) != 0 || clock_gettime(clock, &t) != 0) return 0;
+  return t.tv_sec * kSecond + t.tv_nsec;
+}
+
+// Slots may hold a quarter of what this process may still take.
+int64_t memory_budget() {
+  static const int64_t budget = std::max<int64_t>(available_memory_bytes() / 4, int64_t{16} << 20);
+  return budget;
+}
+
+int64_t stuck_after_ns() {
+  static const int64_t limit = [] {
+    const char* text = std::getenv("ISOCHRON_STUCK_SECONDS");
+    const double seconds = text ? std::atof(text) : 0;
+    return static_cast<int64_t>((seconds > 0 ? seconds : 30) * 1e9);
+  }();
+  return limit;
+}
+
+}  // namespace
+
+RunAhead::RunAhead(Run& run, RunAheadOptions options) : run_(run), options_(std::move(options)) {
+  report_.name = options_.name;
+  const Tuning learnt = run.tuning(options_.name);
+  wanted_threads_ = std::clamp(learnt.threads > 0 ? learnt.threads : options_.user_code ? available_cpus() : 1, 1,
+                               options_.max_threads);
+  part_ns_ = learnt.part_ns;
+  window_ = options_.window > 0 ? options_.window : std::max<int64_t>(learnt.window, 4);
+  window_ = std::max<int64_t>(window_, wanted_threads_);
+  run_.watch(this);
+}
+
+RunAhead::~RunAhead() {
+  stop();
+  run_.unwatch(this);
+}
+
+void RunAhead::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    if (!stopping_ && options_.user_code && report_.delivered > 0)
+      run_.learn(options_.name, {static_cast<int>(threads_.size()), window_, part_ns_.load()});
+    stopping_ = true;
+  }
+  threads_wake_.notify_all();
+  for (const auto& thread : threads_)
+    if (thread->thread.joinable()) thread->thread.join();
+}
+
+RunAhead::Quiet::Quiet(RunAhead& ahead) : ahead_(ahead), lock_(ahead.mutex_) {
+  ++ahead.paused_;
+  ahead.quiet_.wait(lock_, [&] { return ahead.active_ == 0; });
+}
+
+RunAhead::Quiet::~Quiet() {
+  --ahead_.paused_;
+  lock_.unlock();
+  ahead_.threads_wake_.notify_all();
+}
+
+void RunAhead::add_threads(int count) {
+  // Signals belong to the user's threads.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  for (int i = 0; i < count; ++i) {
+    auto fresh = std::make_unique<Thread>();
+    Thread* self = fresh.get();
+    try {
+      threads_.reserve(threads_.size() + 1);
+      // Waits for the lock, which is held here, before it touches anything.
+      self->thread = std::thread([this, self] { thread_main(*self); });
+    } catch (const std::system_error&) {
+      break;  // no more to be had: go on with the ones there are
+    }
+    pthread_setname_np(self->thread.native_handle(), "isochron-data");
+    threads_.push_back(std::move(fresh));
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void RunAhead::thread_main(Thread& self) {
+  Worker worker(run_);
+  // Ops in user code run in this thread alone: the team of the engine belongs to training.
+  ThreadTeam::global().parallel(1, [&](int, int) {
+    std::unique_lock lock(mutex_);
+    self.worker = &worker;
+    while (!stopping_) {
+      Job job = paused_ ? Job{} : claim();
+      if (!job) {
+        ++idle_;
+        threads_wake_.wait(lock);
+        --idle_;
+        continue;
+      }
+      ++active_;
+      self.since_ns.store(monotonic_ns(), std::memory_order_relaxed);
+      lock.unlock();
+      perform(job, worker);
+      job = {};
+      lock.lock();
+      self.since_ns.store(0, std::memory_order_relaxed);
+      if (--active_ == 0 && paused_) quiet_.notify_all();
+    }
+    self.worker = nullptr;
+  });
+}
+
+int64_t RunAhead::chunk(int64_t parts) const {
+  const int64_t cost = part_ns_.load(std::memory_order_relaxed);
+  if (cost == 0) return options_.user_code ? 1 : parts;
+  return std::clamp<int64_t>(kChunkNs / cost, 1, parts);
+}
+
+namespace {
+void smooth(std::atomic<int64_t>& cost, int64_t fresh) {
+  const int64_t before = cost.load(std::memory_order_relaxed);
+  cost.store(std::max<int64_t>(1, before == 0 ? fresh : before + (fresh - before) / 4), std::memory_order_relaxed);
+}
+}  // namespace
+void RunAhead::note_cost(int64_t part_ns) { smooth(part_ns_, part_ns); }
+void RunAhead::note_completion(int64_t ns) { smooth(complete_ns_, ns); }
+
+bool RunAhead::consumer_may_help() const {
+  if (!options_.user_code) return true;
+  const int64_t part = part_ns_.load(std::memory_order_relaxed), rest = complete_ns_.load(std::memory_order_relaxed);
+  return part > 0 && rest > 0 && part + rest < kHelpNs;
+}
+
+void RunAhead::wake_threads() {
+  if (idle_ > 0) threads_wake_.notify_all();
+}
+
+bool RunAhead::finish(Job& job, std::exception_ptr error, Worker& worker) {
+  std::lock_guard lock(mutex_);
+  Slot& slot = *job.slot;
+  if (error && !slot.error) {
+    slot.error = error;
+    slot.fault = run_.fault_of(worker, error);
+  }
+  slot.done += job.last - job.first;
+  return slot.done == slot.parts;
+}
+
+void RunAhead::publish(const std::shared_ptr<Slot>& slot) {
+  std::lock_guard lock(mutex_);
+  slot->ready = true;
+  if (!slot->end) {
+    const int64_t bytes = slot->element.bytes();
+    slot_bytes_ = std::max(slot_bytes_, bytes);
+    if (options_.window < 0) {
+      const int64_t cost = std::max<int64_t>(1, part_ns_.load(std::memory_order_relaxed) * slot->parts);
+      const int64_t most = std::clamp<int64_t>(kUsualBytes / std::max<int64_t>(1, bytes), 2, 64);
+      window_ = std::max(window_, std::min(kAheadNs / cost, most));
+    }
+  }
+  if (!ring_.empty() && (ring_.front() == slot || !options_.ordered)) consumer_wakes_.notify_one();
+}
+
+void RunAhead::begin(uint64_t epoch) {
+  {
+    std::lock_guard lock(mutex_);
+    const bool goes_on = ended_ && options_.next_pass && epoch == epoch_ + 1 && !closed_ && report_.delivered > 0;
+    epoch_ = epoch;
+    delivered_ = 0;
+    ended_ = false;
+    if (goes_on) return;
+    if (!needs_quiet_reset()) {
+      ring_.clear();
+      reset(epoch);
+      threads_wake_.notify_all();
+      return;
+    }
+  }
+  Quiet still(*this);
+  ring_.clear();
+  reset(epoch);
+}
+
+std::shared_ptr<Slot> RunAhead::take_ready() {
+  for (size_t i = 0; i < ring_.size(); ++i) {
+    if (i > 0 && (options_.ordered || ring_[i]->epoch != epoch_ || ring_[i]->end)) break;
+    if (!ring_[i]->ready) continue;
+    std::shared_ptr<Slot> slot = std::move(ring_[i]);
+    ring_.erase(ring_.begin() + static_cast<std::ptrdiff_t>(i));
+    return slot;
+  }
+  return nullptr;
+}
+
+bool RunAhead::next(Worker& worker, Element& out) {
+  std::unique_lock lock(mutex_);
+  if (ended_) return false;
+  std::shared_ptr<Slot> slot;
+  int64_t waiting_since = 0;
+  while (!(slot = take_ready())) {
+    if (static_cast<int>(threads_.size()) < wanted_threads_)
+      add_threads(wanted_threads_ - static_cast<int>(threads_.size()));
+    if (consumer_may_help()) {
+      if (Job job = claim()) {
+        ++active_;
+        lock.unlock();
+        perform(job, worker);
+        lock.lock();
+        --active_;
+        continue;
+      }
+    }
+    const int64_t now = monotonic_ns();
+    if (!waiting_since) waiting_since = last_tune_ns_ = now;
+    if (consumer_wakes_.wait_for(lock, std::chrono::milliseconds(1)) == std::cv_status::timeout)
+      tune(monotonic_ns() - waiting_since);
+  }
+  if (waiting_since) {
+    report_.wait_ns += monotonic_ns() - waiting_since;
+    ++report_.waits;
+    next_warning_ns_ = 0;
+  }
+  // One call wakes the threads for several slots: when the window has half run dry.
+  if (static_cast<int64_t>(ring_.size()) <= window_ / 2) wake_threads();
+  if (slot->end) {
+    ended_ = true;
+    return false;
+  }
+  ++delivered_;
+  ++report_.delivered;
+  int64_t ready = 0;
+  for (const auto& other : ring_) ready += other->ready;
+  report_.depth_sum += ready;
+  if (slot->error) {
+    set_last_fault(slot->fault);
+    std::rethrow_exception(slot->error);
+  }
+  out = std::move(slot->element);
+  return true;
+}
+
+void RunAhead::tune(int64_t waited_ns) {
+  const int64_t now = monotonic_ns();
+  const int64_t wall = now - last_tune_ns_;
+  const int threads = static_cast<int>(threads_.size());
+  int64_t cpu = 0;
+  for (const auto& thread : threads_) {
+    const int64_t used = cpu_of(thread->thread.native_handle());
+    cpu += used - std::exchange(thread->cpu_seen_ns, used);
+  }
+  last_tune_ns_ = now;
+  if (waited_ns > stuck_after_ns()) tell_stuck(waited_ns);
+  if (threads == 0 || waited_ns < wall + wall / 2) return;  // the first reading only sets the marks
+  report_.sleeping = cpu * 2 < wall * threads;
+  const int64_t most_slots = std::min(kMostSlots, memory_budget() / std::max<int64_t>(1, slot_bytes_));
+  if (active_ < threads) {
+    // Threads have nothing to claim: the oldest slot takes long, and the window is full behind it.
+    if (window_full() && options_.window < 0) window_ = std::min(most_slots, window_ * 2);
+  } else if (threads < options_.max_threads) {
+    const int wanted = report_.sleeping ? threads * 2 : std::max(threads, std::min(threads + 1, available_cpus()));
+    wanted_threads_ = std::min(wanted, options_.max_threads);
+    if (wanted_threads_ > threads) {
+      window_ = std::max(window_, std::min<int64_t>(most_slots, wanted_threads_ + 1));
+      add_threads(wanted_threads_ - threads);
+    }
+  }
+  wake_threads();
+}
+
+void RunAhead::tell_stuck(int64_t waited_ns) {
+  if (waited_ns < next_warning_ns_) return;
+  next_warning_ns_ = waited_ns * 2;
+  const int64_t now = monotonic_ns();
+  const Thread* oldest = nullptr;
+  for (const auto& thread : threads_) {
+    const int64_t since = thread->since_ns.load(std::memory_order_relaxed);
+    if (since && (!oldest || since < oldest->since_ns.load(std::memory_order_relaxed))) oldest = thread.get();
+  }
+  if (!oldest || !oldest->worker) return;
+  const int stage = oldest->worker->stage.load(std::memory_order_relaxed);
+  report_.stuck = fmt::format("{} has been at element {} for {:.1f} s", stage >= 0 ? run_.name(stage) : options_.name,
+                              oldest->worker->element.load(std::memory_order_relaxed),
+                              seconds_between(oldest->since_ns.load(std::memory_order_relaxed), now));
+  fmt::print(stderr, "isochron: the input pipeline waits: {}\n", report_.stuck);
+  if (Timeline* timeline = Timeline::current()) timeline->fact("input.stuck", report_.stuck, "pipeline");
+}
+
+void RunAhead::save(StateWriter& state) {
+  Quiet still(*this);
+  state.put(epoch_);
+  state.put(delivered_);
+  state.put(ended_);
+  save_ring(state);
+}
+
+void RunAhead::restore(StateReader& state) {
+  Quiet still(*this);
+  epoch_ = state.get<uint64_t>();
+  delivered_ = state.get<int64_t>();
+  ended_ = state.get<bool>();
+  ring_.clear();
+  restore_ring(state);
+}
+
+AheadReport RunAhead::report() {
+  std::lock_guard lock(mutex_);
+  AheadReport out = report_;
+  out.threads = static_cast<int>(threads_.size());
+  out.window = window_;
+  out.slot_bytes = slot_bytes_;
+  for (const auto& thread : threads_) out.cpu_ns += cpu_of(thread->thread.native_handle());
+  return out;
+}
+
+}  // namespace isochron::data
