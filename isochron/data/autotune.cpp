@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "isochron/base/error.h"
 #include "isochron/base/files.h"
 #include "isochron/base/threads.h"
 

@@ -321,9 +321,7 @@ class BucketStage : public StageOf<BucketStage> {
         std::any_of(sizes_.begin(), sizes_.end(), [](int64_t size) { return size < 1; }))
       fail<ValueError>("bucket_by_sequence_length", "boundaries must rise and batch sizes must be at least 1");
   }
-  std::string describe() const override {
-    return fmt::format("bucket_by_sequence_length({} buckets)", sizes_.size());
-  }
+  std::string describe() const override { return fmt::format("bucket_by_sequence_length({} buckets)", sizes_.size()); }
   int64_t size() const override { return inputs()[0]->size() < 0 ? inputs()[0]->size() : kUnknownSize; }
   std::vector<ComponentSpec> specs() const override { return {}; }
   bool is_indexed() const override { return false; }

@@ -94,8 +94,8 @@ Dataset Dataset::padded_batch(int64_t size, PaddedBatchOptions options) const {
 }
 Dataset Dataset::bucket_elements(KeyFunction length, std::vector<int64_t> boundaries, std::vector<int64_t> batch_sizes,
                                  BucketOptions options) const {
-  return Dataset(bucket_stage(stage(), std::move(length), std::move(boundaries), std::move(batch_sizes),
-                              std::move(options)));
+  return Dataset(
+      bucket_stage(stage(), std::move(length), std::move(boundaries), std::move(batch_sizes), std::move(options)));
 }
 Dataset Dataset::collate(int64_t size, Collate collate, BatchOptions options) const {
   return Dataset(collate_stage(stage(), size, options.drop_remainder, std::move(collate)));

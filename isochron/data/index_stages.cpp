@@ -359,7 +359,8 @@ StagePtr take_stage(StagePtr input, int64_t count) {
 StagePtr skip_stage(StagePtr input, int64_t count) {
   // As in tf.data, a negative count skips everything.
   const int64_t first = count < 0 ? INT64_MAX : count;
-  return std::make_shared<SelectStage>(std::move(input), fmt::format("skip({})", count), Selection{first, 1, INT64_MAX});
+  return std::make_shared<SelectStage>(std::move(input), fmt::format("skip({})", count),
+                                       Selection{first, 1, INT64_MAX});
 }
 StagePtr shard_stage(StagePtr input, int64_t shards, int64_t index) {
   if (shards < 1 || index < 0 || index >= shards)
@@ -367,9 +368,7 @@ StagePtr shard_stage(StagePtr input, int64_t shards, int64_t index) {
   return std::make_shared<SelectStage>(std::move(input), fmt::format("shard({}, {})", shards, index),
                                        Selection{index, shards, INT64_MAX});
 }
-StagePtr repeat_stage(StagePtr input, int64_t count) {
-  return std::make_shared<RepeatStage>(std::move(input), count);
-}
+StagePtr repeat_stage(StagePtr input, int64_t count) { return std::make_shared<RepeatStage>(std::move(input), count); }
 StagePtr concatenate_stage(StagePtr first, StagePtr second) {
   return std::make_shared<ConcatenateStage>(std::vector<StagePtr>{std::move(first), std::move(second)});
 }

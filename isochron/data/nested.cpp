@@ -404,8 +404,7 @@ StagePtr group_by_window_stage(StagePtr input, KeyFunction key, ReduceFunction r
                                               std::move(code));
 }
 
-Dataset sample_from_datasets(const std::vector<Dataset>& datasets, std::vector<double> weights,
-                             SampleOptions options) {
+Dataset sample_from_datasets(const std::vector<Dataset>& datasets, std::vector<double> weights, SampleOptions options) {
   if (datasets.empty()) fail<ValueError>("sample_from_datasets", "needs at least one data set");
   if (weights.empty()) weights.assign(datasets.size(), 1);
   if (weights.size() != datasets.size() ||

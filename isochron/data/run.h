@@ -98,7 +98,6 @@ class Run {
   void learn(const std::string& name, const Tuning& tuning);
   Tunings tunings, learnt;
 
-
  private:
   friend class Worker;
   Run& root() { return parent_ ? parent_->root() : *this; }
@@ -109,7 +108,6 @@ class Run {
   std::list<Worker*> workers_;
   std::vector<StageCounters> gone_;  // of threads that ended
   std::vector<AheadProbe*> probes_;
-
 };
 
 // Marks user code: counts and times it, and remembers whose it was when it throws.

@@ -15,9 +15,9 @@
 namespace isochron::data {
 namespace {
 
-constexpr int64_t kChunkNs = 100'000;       // a claim should be worth its lock
-constexpr int64_t kHelpNs = 1'000'000;      // the consumer does not start what takes longer
-constexpr int64_t kAheadNs = 2'000'000;     // cheap elements: so much work lies ready
+constexpr int64_t kChunkNs = 100'000;    // a claim should be worth its lock
+constexpr int64_t kHelpNs = 1'000'000;   // the consumer does not start what takes longer
+constexpr int64_t kAheadNs = 2'000'000;  // cheap elements: so much work lies ready
 constexpr int64_t kMostSlots = 256;
 constexpr int64_t kUsualBytes = int64_t{32} << 20;  // of slots, as long as nobody waits
 constexpr int64_t kSecond = 1'000'000'000;
@@ -49,8 +49,10 @@ int64_t stuck_after_ns() {
 RunAhead::RunAhead(Run& run, RunAheadOptions options) : run_(run), options_(std::move(options)) {
   report_.name = options_.name;
   const Tuning learnt = run.tuning(options_.name);
-  wanted_threads_ = std::clamp(learnt.threads > 0 ? learnt.threads : options_.user_code ? available_cpus() : 1, 1,
-                               options_.max_threads);
+  wanted_threads_ = std::clamp(learnt.threads > 0   ? learnt.threads
+                               : options_.user_code ? available_cpus()
+                                                    : 1,
+                               1, options_.max_threads);
   part_ns_ = learnt.part_ns;
   window_ = options_.window > 0 ? options_.window : std::max<int64_t>(learnt.window, 4);
   window_ = std::max<int64_t>(window_, wanted_threads_);

@@ -1,8 +1,9 @@
 // Threads that make elements before the consumer asks for them.
 //
-// Slots stand in the order of delivery. Threads claim the oldest unclaimed part of a slot (a whole element, or some rows
-// of a batch), make it, and the consumer takes the front when it is ready. The consumer helps where parts are cheap
-// instead of sleeping, so the first batch needs no thread to wake. Slots go on behind the end of a pass with the next one.
+// Slots stand in the order of delivery. Threads claim the oldest unclaimed part of a slot (a whole element, or some
+// rows of a batch), make it, and the consumer takes the front when it is ready. The consumer helps where parts are
+// cheap instead of sleeping, so the first batch needs no thread to wake. Slots go on behind the end of a pass with the
+// next one.
 //
 // How many threads and slots: when the consumer waits although all threads are at work, there are too few of them, up
 // to the cores if they burn CPU and far beyond if they sleep or wait for a disk. When the window is what holds
@@ -27,12 +28,12 @@ namespace isochron::data {
 inline constexpr int kMostThreads = 64;
 
 struct RunAheadOptions {
-  std::string name;          // for reports and thread names
+  std::string name;  // for reports and thread names
   int max_threads = 1;
-  int64_t window = -1;       // slots; -1: found while running
+  int64_t window = -1;  // slots; -1: found while running
   bool ordered = true;
-  bool user_code = false;    // may take any time: the consumer does not help before its cost is known
-  bool next_pass = true;     // run on into the next pass
+  bool user_code = false;  // may take any time: the consumer does not help before its cost is known
+  bool next_pass = true;   // run on into the next pass
 };
 
 struct Slot {

@@ -300,11 +300,11 @@ class SimpleStreamStage : public StageOf<SimpleStreamStage> {
 }  // namespace
 
 StagePtr filter_stage(StagePtr input, std::function<bool(const Element&)> keep, std::string code) {
-  return std::make_shared<SimpleStreamStage>(
-      std::move(input), SimpleStreamStage::Traits{"filter()", std::move(code), false, true, true},
-      [keep = std::move(keep)](std::unique_ptr<Stream> below, int id) {
-        return std::make_unique<FilterStream>(std::move(below), keep, id);
-      });
+  return std::make_shared<SimpleStreamStage>(std::move(input),
+                                             SimpleStreamStage::Traits{"filter()", std::move(code), false, true, true},
+                                             [keep = std::move(keep)](std::unique_ptr<Stream> below, int id) {
+                                               return std::make_unique<FilterStream>(std::move(below), keep, id);
+                                             });
 }
 StagePtr scan_stage(StagePtr input, Element initial, ScanFunction f, std::string code) {
   return std::make_shared<SimpleStreamStage>(

@@ -1,0 +1,318 @@
+// Threads that run ahead: order, errors, ends, places to go on from.
+#include <atomic>
+#include <chrono>
+#include <set>
+#include <thread>
+
+#include "isochron/base/files.h"
+#include "isochron/data/autotune.h"
+#include "isochron/data/dataset.h"
+#include "isochron/data/run.h"
+#include "isochron/ops/ops.h"
+#include "tests/data/collect.h"
+
+namespace isochron::data {
+namespace {
+
+using testing::HasSubstr;
+
+// Nothing is learnt from or left for other tests.
+const bool no_cache_folder = setenv("ISOCHRON_CACHE_DIR", "", 1) == 0;
+
+Dataset stream(const Dataset& dataset) {
+  return dataset.filter([](const Element&) { return true; });
+}
+
+void nap(int64_t microseconds) { std::this_thread::sleep_for(std::chrono::microseconds(microseconds)); }
+
+// Slow in a way that mixes up the order in which threads finish.
+int64_t uneven(int64_t x) {
+  nap(x % 7 == 0 ? 300 : x % 3 == 0 ? 100 : 0);
+  return x * 2;
+}
+
+std::vector<int64_t> doubled(int64_t n) {
+  std::vector<int64_t> all;
+  for (int64_t i = 0; i < n; ++i) all.push_back(i * 2);
+  return all;
+}
+
+TEST(RunAhead, OrderIsKept) {
+  const MapOptions parallel{.num_parallel_calls = AUTOTUNE};
+  for (const Dataset& dataset :
+       {range(200).map(uneven, parallel), range(200).map(uneven, parallel).batch(7), range(200).map(uneven).prefetch(),
+        range(200).batch(8).unbatch().map(uneven, parallel), stream(range(200)).map(uneven).prefetch(3),
+        stream(range(200)).map(uneven, {.num_parallel_calls = 5}).batch(9).prefetch()})
+    for (int pass = 0; pass < 3; ++pass) EXPECT_EQ(numbers(dataset), doubled(200));
+}
+
+TEST(RunAhead, UnorderedGivesEveryElementOnce) {
+  const MapOptions options{.num_parallel_calls = 4, .deterministic = false};
+  for (const Dataset& dataset : {range(300).map(uneven, options), stream(range(300)).map(uneven, options)})
+    for (int pass = 0; pass < 3; ++pass) {
+      std::vector<int64_t> all = numbers(dataset);
+      std::sort(all.begin(), all.end());
+      EXPECT_EQ(all, doubled(300));
+    }
+}
+
+TEST(RunAhead, PassesDifferAsWithoutThreads) {
+  const Dataset plain = range(500).shuffle(1, {.seed = 4}).batch(32);
+  const Dataset ahead = range(500).shuffle(1, {.seed = 4}).batch(32).prefetch();
+  for (int pass = 0; pass < 4; ++pass) EXPECT_EQ(numbers(plain), numbers(ahead));
+}
+
+TEST(RunAhead, AnAbandonedPassDoesNotLeakIntoTheNext) {
+  for (const Dataset& dataset : {range(1000).map(uneven, {.num_parallel_calls = 3}).batch(10),
+                                 stream(range(1000)).map(uneven).prefetch(), range(1000).batch(10).prefetch(2)}) {
+    const std::vector<int64_t> whole = numbers(dataset);
+    for (int pass = 0; pass < 3; ++pass) {
+      int64_t taken = 0;
+      for (const Element& e : dataset) {
+        taken += e[0].shape().elements();
+        if (taken > 40) break;
+      }
+      EXPECT_EQ(numbers(dataset), whole);
+    }
+  }
+}
+
+TEST(RunAhead, EmptyAndInfinite) {
+  for (int pass = 0; pass < 2; ++pass) {
+    EXPECT_TRUE(numbers(range(0).map(uneven, {.num_parallel_calls = 2})).empty());
+    EXPECT_TRUE(numbers(stream(range(0)).prefetch()).empty());
+  }
+  const Dataset empty = range(0).batch(2).prefetch();
+  for (int pass = 0; pass < 3; ++pass) EXPECT_TRUE(numbers(empty).empty());
+  EXPECT_EQ(numbers(range(3).repeat().map(uneven, {.num_parallel_calls = 2}).take(500)).size(), 500u);
+  // A source that is empty in one pass and not in the next.
+  int passes = 0;
+  const Dataset sometimes = from_generator([&passes] {
+                              return [n = passes++ % 2 * 3]() mutable -> std::optional<int64_t> {
+                                return n > 0 ? std::optional<int64_t>(n--) : std::nullopt;
+                              };
+                            }).prefetch();
+  for (int pass = 0; pass < 6; ++pass) EXPECT_LE(numbers(sometimes).size(), 3u);
+}
+
+TEST(RunAhead, ErrorsComeInOrderAndThePassCanGoOn) {
+  const auto fails = [](int64_t x) {
+    nap(x % 5 * 50);
+    if (x % 10 == 9) throw std::invalid_argument(std::to_string(x));
+    return x;
+  };
+  for (const Dataset& dataset :
+       {range(40).map(fails, {.num_parallel_calls = 4}), stream(range(40)).map(fails, {.num_parallel_calls = 4})}) {
+    auto it = dataset.begin();
+    int errors = 0;
+    int64_t expected = 0;
+    while (it != std::default_sentinel) {
+      EXPECT_EQ((*it)[0].item<int64_t>(), expected);
+      if (++expected % 10 == 9) {
+        EXPECT_THROW(++it, std::invalid_argument);
+        EXPECT_EQ(last_fault().element, expected);
+        ++expected;
+        ++errors;
+      }
+      ++it;
+    }
+    EXPECT_EQ(errors, 4);
+  }
+}
+
+int threads_now() {
+  const std::string status = read_file("/proc/self/status");
+  return std::stoi(status.substr(status.find("Threads:") + 8));
+}
+
+TEST(RunAhead, NoThreadIsLeft) {
+  const int before = threads_now();
+  {
+    const Dataset dataset = range(1000).map(uneven, {.num_parallel_calls = 6});
+    auto it = dataset.begin();
+    for (int i = 0; i < 5; ++i) ++it;
+    EXPECT_GT(threads_now(), before);
+  }
+  EXPECT_EQ(threads_now(), before);
+  {
+    const Dataset dataset = stream(range(1000))
+                                .map([](int64_t x) -> int64_t {
+                                  if (x == 20) throw std::runtime_error("stop");
+                                  return x;
+                                })
+                                .prefetch();
+    EXPECT_THROW(numbers(dataset), std::runtime_error);
+  }
+  EXPECT_EQ(threads_now(), before);
+}
+
+TEST(RunAhead, ThreadsLiveAcrossPasses) {
+  std::mutex mutex;
+  std::set<std::thread::id> ids;
+  const Dataset dataset = range(50).map(
+      [&](int64_t x) {
+        nap(200);
+        std::lock_guard lock(mutex);
+        ids.insert(std::this_thread::get_id());
+        return x;
+      },
+      {.num_parallel_calls = 2});
+  for (int pass = 0; pass < 10; ++pass) numbers(dataset);
+  EXPECT_LE(ids.size(), 3u);  // two threads and, where an element is cheap, the consumer
+}
+
+TEST(RunAhead, TheNextPassIsReadyWhenThisOneEnds) {
+  std::atomic<int64_t> made{0};
+  const Dataset dataset = range(8)
+                              .map([&](int64_t x) {
+                                ++made;
+                                return x;
+                              })
+                              .prefetch(4);
+  numbers(dataset);
+  for (int wait = 0; wait < 2000 && made < 12; ++wait) nap(1000);
+  EXPECT_GE(made, 12);
+  EXPECT_LE(made, 16);
+}
+
+TEST(RunAhead, SleepingFunctionsGetMoreThreadsThanCores) {
+  std::atomic<int> inside{0}, most{0};
+  const Dataset dataset = range(64).map(
+      [&](int64_t x) {
+        const int now = ++inside;
+        int seen = most;
+        while (now > seen && !most.compare_exchange_weak(seen, now)) {
+        }
+        nap(50'000);
+        --inside;
+        return x;
+      },
+      {.num_parallel_calls = AUTOTUNE});
+  numbers(dataset);
+  EXPECT_GE(most, 8);
+}
+
+TEST(RunAhead, OneAtATimeMeansIt) {
+  std::atomic<int> inside{0};
+  std::atomic<bool> overlapped{false};
+  const auto alone = [&](int64_t x) {
+    if (++inside > 1) overlapped = true;
+    nap(100);
+    --inside;
+    return x;
+  };
+  numbers(range(100).map(alone).prefetch());
+  numbers(range(100).map(alone).map(uneven, {.num_parallel_calls = 4}));
+  EXPECT_FALSE(overlapped);
+}
+
+TEST(RunAhead, WhatWasLearntIsKeptForTheNextRun) {
+  TempFolder folder;
+  setenv("ISOCHRON_CACHE_DIR", folder.path().c_str(), 1);
+  const auto make = [] {
+    return range(40).map(
+        [](int64_t x) {
+          nap(20'000);
+          return x;
+        },
+        {.num_parallel_calls = AUTOTUNE, .name = "nap"});
+  };
+  { numbers(make()); }
+  const Tunings learnt = load_tunings(fingerprint_of(*make().stage()));
+  setenv("ISOCHRON_CACHE_DIR", "", 1);
+  ASSERT_EQ(learnt.size(), 1u);
+  EXPECT_THAT(learnt.begin()->first, HasSubstr("nap"));
+  EXPECT_GE(learnt.begin()->second.threads, 4);
+  EXPECT_GT(learnt.begin()->second.part_ns, 10'000'000);
+}
+
+// Every stage, in mid-pass: what comes after restoring is what would have come anyway.
+std::vector<std::pair<std::string, Dataset>> restorable() {
+  const MapOptions parallel{.num_parallel_calls = 4};
+  const Dataset numbers_ = range(60),
+                generated = from_generator(
+                    [] { return [i = int64_t{0}]() mutable { return i < 60 ? std::optional(i++) : std::nullopt; }; });
+  return {
+      {"slices, shuffle, batch", numbers_.shuffle(60, {.seed = 1}).batch(4)},
+      {"shuffle, parallel map, batch, prefetch",
+       numbers_.shuffle(60, {.seed = 1}).map(uneven, parallel).batch(4).prefetch()},
+      {"generator, shuffle, prefetch", generated.shuffle(20, {.seed = 2}).prefetch()},
+      {"generator, parallel map, batch", generated.map(uneven, parallel).batch(3)},
+      {"generator, parallel map, shuffle, batch, prefetch",
+       generated.map(uneven, parallel).shuffle(10, {.seed = 3}).batch(2).prefetch()},
+      {"filter, scan, batch", numbers_.filter([](int64_t x) { return x % 3 != 0; })
+                                  .scan(int64_t{5},
+                                        [](const Element& s, const Element& x) {
+                                          const int64_t next = s[0].item<int64_t>() + x[0].item<int64_t>();
+                                          return std::pair(next, next);
+                                        })
+                                  .batch(3)},
+      {"repeat of a shuffle", numbers_.shuffle(60, {.seed = 4}).repeat(3).batch(7).prefetch()},
+      {"repeat of a stream", generated.shuffle(10, {.seed = 4}).repeat(2).batch(7)},
+      {"unbatch, take, skip, shard", numbers_.batch(4).unbatch().take(50).skip(3).shard(2, 1)},
+      {"flat_map of shuffles",
+       range(1, 8).flat_map([](int64_t n) { return range(n * 3).shuffle(10, {.seed = 9}); }).batch(3)},
+      {"interleave ahead", range(1, 8).interleave([](int64_t n) { return range(n * 2); },
+                                                  {.cycle_length = 3, .num_parallel_calls = AUTOTUNE})},
+      {"zip, concatenate, enumerate", zip({numbers_, generated}).concatenate(zip({range(9), range(9)})).enumerate()},
+      {"window over a stream", generated.window(5, {.shift = 2})},
+      {"group_by_window", generated.group_by_window([](int64_t x) { return x % 3; },
+                                                    [](int64_t, const Dataset& g) { return g.batch(4); }, 5)},
+      {"buckets", generated.bucket_by_sequence_length([](const Element& e) { return e[0].item<int64_t>() % 10; },
+                                                      {3, 6}, {2, 3, 4})},
+      {"samples", sample_from_datasets({numbers_, generated}, {0.3, 0.7}, {.seed = 8})},
+  };
+}
+
+std::vector<std::vector<int64_t>> rest_of(const Dataset& dataset, int64_t skip, std::string* state) {
+  std::vector<std::vector<int64_t>> rest;
+  int64_t seen = 0;
+  for (const Element& e : dataset) {
+    if (++seen > skip || (skip == 0 && !state)) rest.push_back(e[0].tensor().to_vector<int64_t>());
+    if (seen == skip && state) *state = dataset.state();
+  }
+  return rest;
+}
+
+TEST(Cursor, GoesOnExactlyInMidPassAndInTheNextPasses) {
+  const auto originals = restorable(), copies = restorable();
+  for (size_t i = 0; i < originals.size(); ++i) {
+    SCOPED_TRACE(originals[i].first);
+    const Dataset &original = originals[i].second, &copy = copies[i].second;
+    rest_of(original, 0, nullptr);  // the second pass is the one interrupted
+    std::string state;
+    const auto rest = rest_of(original, 5, &state);
+    ASSERT_FALSE(rest.empty());
+    copy.restore(state);
+    EXPECT_EQ(rest_of(copy, 0, nullptr), rest);
+    EXPECT_EQ(rest_of(copy, 0, nullptr), rest_of(original, 0, nullptr));
+  }
+}
+
+TEST(Cursor, UnorderedMapsLoseAndRepeatNothing) {
+  const auto make = [] { return range(100).map(uneven, {.num_parallel_calls = 4, .deterministic = false}); };
+  const Dataset original = make(), copy = make();
+  std::vector<int64_t> seen;
+  std::string state;
+  for (const Element& e : original) {
+    seen.push_back(e[0].item<int64_t>());
+    if (seen.size() == 33) {
+      state = original.state();
+      break;
+    }
+  }
+  copy.restore(state);
+  for (int64_t x : numbers(copy)) seen.push_back(x);
+  std::sort(seen.begin(), seen.end());
+  EXPECT_EQ(seen, doubled(100));
+}
+
+TEST(Cursor, StatesOfOtherPipelinesAreRefused) {
+  const std::string state = range(10).batch(2).state();
+  EXPECT_THROW(range(10).batch(3).restore(state), StateError);
+  EXPECT_THROW(range(10).batch(2).restore(state.substr(0, state.size() - 3)), StateError);
+  EXPECT_THROW(range(10).batch(2).restore(""), StateError);
+}
+
+}  // namespace
+}  // namespace isochron::data

@@ -1,0 +1,249 @@
+// Stages one by one. Expected values are those of tf.data 2.21 (tests/references/data/stages.py prints them).
+#include <algorithm>
+#include <set>
+
+#include "isochron/data/dataset.h"
+#include "isochron/ops/ops.h"
+#include "tests/data/collect.h"
+
+namespace isochron::data {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// The same elements without numbers, so that every stage is tested in both its forms.
+Dataset stream(const Dataset& dataset) {
+  return dataset.filter([](const Element&) { return true; });
+}
+std::vector<Dataset> both(const Dataset& dataset) { return {dataset, stream(dataset)}; }
+
+TEST(Stages, TakeSkipShard) {
+  for (const Dataset& ten : both(range(10))) {
+    EXPECT_THAT(numbers(ten.take(3)), ElementsAre(0, 1, 2));
+    EXPECT_EQ(numbers(ten.take(-1)).size(), 10u);
+    EXPECT_THAT(numbers(ten.skip(7)), ElementsAre(7, 8, 9));
+    EXPECT_THAT(numbers(ten.skip(20)), ElementsAre());
+    EXPECT_THAT(numbers(ten.shard(3, 1)), ElementsAre(1, 4, 7));
+    EXPECT_THAT(numbers(ten.skip(2).take(3).shard(2, 0)), ElementsAre(2, 4));
+  }
+  EXPECT_EQ(range(10).shard(3, 0).size(), 4);
+  EXPECT_EQ(range(10).skip(20).size(), 0);
+  EXPECT_THROW(range(3).shard(2, 2), ValueError);
+}
+
+TEST(Stages, RepeatReshufflesEveryRound) {
+  for (const Dataset& five : both(range(5))) {
+    EXPECT_THAT(numbers(five.repeat(2)), ElementsAre(0, 1, 2, 3, 4, 0, 1, 2, 3, 4));
+    EXPECT_THAT(numbers(five.repeat(0)), ElementsAre());
+    EXPECT_THAT(numbers(five.repeat().take(7)), ElementsAre(0, 1, 2, 3, 4, 0, 1));
+  }
+  EXPECT_EQ(range(5).repeat(3).size(), 15);
+  EXPECT_EQ(range(5).repeat().size(), kInfinite);
+  EXPECT_THAT(numbers(range(0).repeat()), ElementsAre());
+  const std::vector<int64_t> rounds = numbers(range(100).shuffle(100, {.seed = 1}).repeat(2));
+  EXPECT_NE(std::vector(rounds.begin(), rounds.begin() + 100), std::vector(rounds.begin() + 100, rounds.end()));
+}
+
+TEST(Stages, ConcatenateZipEnumerate) {
+  for (const Dataset& two : both(range(2))) {
+    EXPECT_THAT(numbers(two.concatenate(range(10, 12))), ElementsAre(0, 1, 10, 11));
+    EXPECT_THAT(numbers(zip({range(5, 9), two}), 0), ElementsAre(5, 6));
+    EXPECT_THAT(numbers(zip({range(5, 9), two}), 1), ElementsAre(0, 1));
+    EXPECT_THAT(numbers(two.enumerate(3), 0), ElementsAre(3, 4));
+  }
+}
+
+TEST(Stages, Windows) {
+  for (const Dataset& seven : both(range(7))) {
+    const auto windows = [&](WindowOptions options) {
+      std::vector<std::vector<int64_t>> all;
+      for (const Element& e : seven.window(3, options)) all.push_back(e[0].tensor().to_vector<int64_t>());
+      return all;
+    };
+    using Lists = std::vector<std::vector<int64_t>>;
+    EXPECT_EQ(windows({}), (Lists{{0, 1, 2}, {3, 4, 5}, {6}}));
+    EXPECT_EQ(windows({.shift = 2}), (Lists{{0, 1, 2}, {2, 3, 4}, {4, 5, 6}, {6}}));
+    EXPECT_EQ(windows({.shift = 1, .stride = 2, .drop_remainder = true}), (Lists{{0, 2, 4}, {1, 3, 5}, {2, 4, 6}}));
+    EXPECT_EQ(windows({.shift = 5}), (Lists{{0, 1, 2}, {5, 6}}));
+  }
+}
+
+TEST(Stages, FilterScanUnbatchRebatch) {
+  EXPECT_THAT(numbers(range(10).filter([](int64_t x) { return x % 3 == 0; })), ElementsAre(0, 3, 6, 9));
+  EXPECT_THAT(numbers(range(10).filter([](Tensor x) { return greater(x, 7); })), ElementsAre(8, 9));
+  const Dataset sums = range(5).scan(int64_t{0}, [](const Element& sum, const Element& x) {
+    const int64_t next = sum[0].item<int64_t>() + x[0].item<int64_t>();
+    return std::pair(next, next);
+  });
+  EXPECT_THAT(numbers(sums), ElementsAre(0, 1, 3, 6, 10));
+  EXPECT_THAT(numbers(sums), ElementsAre(0, 1, 3, 6, 10));
+  EXPECT_THAT(numbers(range(5).batch(2).unbatch()), ElementsAre(0, 1, 2, 3, 4));
+  std::vector<int64_t> sizes;
+  for (const Element& e : range(7).batch(2).rebatch(3)) sizes.push_back(e[0].shape()[0]);
+  EXPECT_THAT(sizes, ElementsAre(3, 3, 1));
+}
+
+TEST(Stages, FlatMapAndInterleave) {
+  EXPECT_THAT(numbers(range(4).flat_map([](int64_t n) { return range(n); })), ElementsAre(0, 0, 1, 0, 1, 2));
+  const auto repeated = [](int64_t n) { return from_tensors({Component::scalar(n)}).repeat(n); };
+  EXPECT_THAT(numbers(range(1, 6).interleave(repeated, {.cycle_length = 2, .block_length = 2})),
+              ElementsAre(1, 2, 2, 3, 3, 3, 4, 4, 5, 5, 4, 4, 5, 5, 5));
+  EXPECT_EQ(numbers(range(1, 6).interleave(repeated, {.cycle_length = 3, .num_parallel_calls = AUTOTUNE})),
+            numbers(range(1, 6).interleave(repeated, {.cycle_length = 3})));
+}
+
+TEST(Stages, PaddedBatches) {
+  for (const Dataset& lengths : both(range(1, 4).map([](int64_t n) { return ones({n}, DType::int64) * n; }))) {
+    const Element e = *lengths.padded_batch(3).begin();
+    EXPECT_EQ(e[0].shape(), Shape({3, 3}));
+    EXPECT_THAT(e[0].tensor().to_vector<int64_t>(), ElementsAre(1, 0, 0, 2, 2, 0, 3, 3, 3));
+    const Element wide = *lengths.padded_batch(2, {.padded_shapes = {{4}}, .padding_values = {-1}}).begin();
+    EXPECT_THAT(wide[0].tensor().to_vector<int64_t>(), ElementsAre(1, -1, -1, -1, 2, 2, -1, -1));
+    EXPECT_THROW(lengths.padded_batch(3, {.padded_shapes = {{2}}}).begin(), ShapeError);
+  }
+  const Element corner = *range(1, 3)
+                              .map([](int64_t n) {
+                                return ones({n, 3 - n}, DType::int64) * n;
+                              })
+                              .padded_batch(2)
+                              .begin();
+  EXPECT_THAT(corner[0].tensor().to_vector<int64_t>(), ElementsAre(1, 1, 0, 0, 2, 0, 2, 0));
+}
+
+TEST(Stages, BucketsBySequenceLength) {
+  const Dataset sequences = range(1, 8).map([](int64_t n) { return ones({n % 4 + 1}, DType::int64) * n; });
+  const Dataset buckets =
+      sequences.bucket_by_sequence_length([](const Element& e) { return e[0].shape()[0]; }, {2, 4}, {2, 2, 2});
+  std::vector<std::vector<int64_t>> shapes;
+  std::set<int64_t> seen;
+  for (const Element& e : buckets) {
+    shapes.push_back(e[0].shape().to_vector());
+    for (int64_t v : e[0].tensor().to_vector<int64_t>()) seen.insert(v);
+  }
+  EXPECT_THAT(shapes, ElementsAre(ElementsAre(2, 3), ElementsAre(2, 3), ElementsAre(2, 4), ElementsAre(1, 1)));
+  EXPECT_EQ(seen, (std::set<int64_t>{0, 1, 2, 3, 4, 5, 6, 7}));
+}
+
+TEST(Stages, GroupByWindow) {
+  const Dataset groups = range(7).group_by_window([](int64_t x) { return x % 2; },
+                                                  [](int64_t, const Dataset& group) { return group.batch(10); }, 2);
+  EXPECT_THAT(numbers(groups), ElementsAre(0, 2, 1, 3, 4, 6, 5));
+}
+
+TEST(Stages, SampleFromDatasetsKeepsWeights) {
+  const Dataset a = range(10000).map([](int64_t) { return int64_t{0}; });
+  const Dataset b = range(10000).map([](int64_t) { return int64_t{1}; });
+  const std::vector<int64_t> drawn = numbers(sample_from_datasets({a, b}, {0.25, 0.75}, {.seed = 5}).take(4000));
+  const auto ones_drawn = std::count(drawn.begin(), drawn.end(), 1);
+  EXPECT_NEAR(static_cast<double>(ones_drawn), 3000, 150);  // 5.5 standard deviations
+  EXPECT_EQ(numbers(sample_from_datasets({range(3), range(5)}, {}, {.seed = 1})).size(), 8u);
+  EXPECT_LT(
+      numbers(sample_from_datasets({range(3), range(500)}, {}, {.seed = 1, .stop_on_empty_dataset = true})).size(),
+      100u);
+  EXPECT_THROW(sample_from_datasets({a, b}, {1}), ValueError);
+}
+
+TEST(Stages, ApplyAndCollate) {
+  EXPECT_THAT(numbers(range(4).apply([](const Dataset& d) { return d.skip(2); })), ElementsAre(2, 3));
+  const Dataset sums = range(4).collate(2, [](const std::vector<Element>& rows) {
+    int64_t sum = 0;
+    for (const Element& row : rows) sum += row[0].item<int64_t>();
+    return make_element(sum);
+  });
+  EXPECT_THAT(numbers(sums), ElementsAre(1, 5));
+}
+
+TEST(Stages, CastsGoIntoTheBatch) {
+  const Tensor pixels = tensor({{0, 51}, {102, 255}}, DType::uint8);
+  const CastOptions to_unit{.dtype = DType::float32, .scale = 1 / 255.0};
+  for (const Dataset& rows : both(from_tensor_slices(pixels)))
+    for (const Dataset& dataset :
+         {rows.cast(to_unit).batch(2), rows.batch(2).cast(to_unit), rows.batch(2).prefetch().cast(to_unit)}) {
+      const Element e = *dataset.begin();
+      EXPECT_EQ(e[0].dtype(), DType::float32);
+      EXPECT_TRUE(allclose(e[0], tensor({{0.f, 0.2f}, {0.4f, 1.f}}), 1e-6));
+    }
+  const Element row = *from_tensor_slices(pixels).cast({.dtype = DType::int64, .shift = 1}).skip(1).begin();
+  EXPECT_THAT(row[0].tensor().to_vector<int64_t>(), ElementsAre(103, 256));
+}
+
+TEST(Shuffle, EveryPlaceIsEquallyLikely) {
+  // Over numbers: element 0 of 16 in 4,000 passes; chi-squared with 15 degrees of freedom stays below 50 but once in
+  // 100,000 seeds.
+  constexpr int kPasses = 4000, kElements = 16;
+  const Dataset dataset = range(kElements).shuffle(1, {.seed = 11});
+  std::array<int, kElements> places{};
+  for (int pass = 0; pass < kPasses; ++pass) {
+    const std::vector<int64_t> order = numbers(dataset);
+    ++places[static_cast<size_t>(std::find(order.begin(), order.end(), 0) - order.begin())];
+  }
+  const double expected = static_cast<double>(kPasses) / kElements;
+  double chi = 0;
+  for (int count : places) chi += (count - expected) * (count - expected) / expected;
+  EXPECT_LT(chi, 50);
+}
+
+TEST(Shuffle, AStreamFlowsBeforeItsBufferIsFull) {
+  int64_t pulled = 0;
+  const Dataset dataset = from_generator([&pulled] {
+                            return [&pulled]() -> std::optional<int64_t> { return pulled++; };
+                          }).shuffle(100000, {.seed = 1});
+  auto it = dataset.begin();
+  EXPECT_LE(pulled, 64);
+  for (int i = 0; i < 100; ++i) ++it;
+  EXPECT_LE(pulled, 64 + 8 * 101);
+  EXPECT_GE(pulled, 500);
+}
+
+TEST(Errors, ArriveAsThrownWithTheirPlace) {
+  struct MyError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+  };
+  const auto fails_at_7 = [](int64_t x) {
+    if (x == 7) throw MyError("seven");
+    return x;
+  };
+  for (const MapOptions& options : {MapOptions{.name = "seven"}, MapOptions{.num_parallel_calls = 4, .name = "seven"}})
+    for (const Dataset& input : both(range(10))) {
+      std::vector<int64_t> seen;
+      try {
+        for (const Element& e : input.map(fails_at_7, options)) seen.push_back(e[0].item<int64_t>());
+        FAIL();
+      } catch (const MyError& error) {
+        EXPECT_STREQ(error.what(), "seven");
+        EXPECT_THAT(last_fault().stage, HasSubstr("map(seven"));
+        EXPECT_EQ(last_fault().element, 7);
+      }
+      EXPECT_THAT(seen, ElementsAre(0, 1, 2, 3, 4, 5, 6));
+    }
+}
+
+TEST(Errors, SkippedWithinABound) {
+  const auto fails_for_3_and_5 = [](int64_t x) {
+    if (x == 3 || x == 5) fail<ValueError>("test", "no {}", x);
+    return x;
+  };
+  for (const int64_t calls : {int64_t{1}, AUTOTUNE})
+    for (const Dataset& input : both(range(8))) {
+      const Dataset dataset = input.map(fails_for_3_and_5, {.num_parallel_calls = calls});
+      EXPECT_THAT(numbers(dataset.ignore_errors(2)), ElementsAre(0, 1, 2, 4, 6, 7));
+      EXPECT_THROW(numbers(dataset.ignore_errors(1)), ValueError);
+    }
+}
+
+TEST(Errors, FilesAreTriedAgain) {
+  std::atomic<int> calls{0};
+  const Dataset flaky = range(3).map([&](int64_t x) {
+    if (x == 1 && ++calls < 3) fail<FileError>("test", "not yet");
+    return x;
+  });
+  EXPECT_THAT(numbers(flaky.retry({.attempts = 3, .backoff_seconds = 0.001})), ElementsAre(0, 1, 2));
+  calls = 0;
+  EXPECT_THROW(numbers(flaky.retry({.attempts = 2, .backoff_seconds = 0.001})), FileError);
+  const Dataset broken = range(3).map([&](int64_t) -> int64_t { throw std::logic_error("a bug"); });
+  EXPECT_THROW(numbers(broken.retry({.attempts = 100, .backoff_seconds = 10})), std::logic_error);
+}
+
+}  // namespace
+}  // namespace isochron::data
