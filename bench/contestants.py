@@ -15,9 +15,9 @@ VENV = BENCH / ".venv"
 PYTHON = VENV / "bin" / "python"
 OURS = "isochron"
 LIBTORCH_BUILD = VENV / "libtorch_peer"
-PEERS = ("tf-fit", "tf-function", "tf-xla", "torch", "torch-compile", "libtorch", "jax", "jax-async")
+PEERS = ("tf-fit", "tf-function", "tf-xla", "torch", "torch-compile", "libtorch", "jax", "jax-resident")
 # Works on a second core whatever the thread count, and knows no loss before the end of an epoch: shown, not judged against.
-UNJUDGED = ("jax-async",)
+UNJUDGED = ("jax-resident",)
 TIMEOUT_SECONDS = 600
 
 

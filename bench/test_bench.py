@@ -32,7 +32,7 @@ class Bars(unittest.TestCase):
         self.assertTrue(outcomes({("mlp32", 1): contestants})["step", "libtorch 500 us"])
 
     def test_steps_dispatched_ahead_are_shown_but_not_judged_against(self):
-        contestants = {"isochron": [run(180)], "jax": [run(550)], "jax-async": [run(300)]}
+        contestants = {"isochron": [run(180)], "jax": [run(550)], "jax-resident": [run(300)]}
         self.assertTrue(outcomes({("mlp32", 1): contestants})["step", "jax 550 us"])
 
     def test_start_has_an_absolute_and_a_relative_bar(self):
