@@ -28,3 +28,4 @@
 #include "isochron/train/callback.h"
 #include "isochron/train/callbacks.h"
 #include "isochron/train/history.h"
+#include "isochron/train/tensorboard.h"
