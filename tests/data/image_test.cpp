@@ -5,6 +5,7 @@
 #include "isochron/base/files.h"
 #include "isochron/tensor/npy.h"
 #include "tests/data/collect.h"
+#include "tests/source_dir.h"
 
 namespace isochron::data {
 namespace {

@@ -5,6 +5,7 @@
 #include "isochron/data/files/record_sources.h"
 #include "isochron/tensor/npy.h"
 #include "tests/data/collect.h"
+#include "tests/source_dir.h"
 
 namespace isochron::data {
 namespace {
