@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from contestants import OURS, PEERS, UNJUDGED
 
-START_MS = {"mlp32": 20, "cnn": 40, "transformer": 40}
+START_MS = {"mlp32": 20, "cnn": 40, "transformer": 40, "resnet": 60}
 START_AGAINST_LIBTORCH = {"mlp32": 1 / 15}
-STEP_AGAINST_BEST = {"mlp32": 0.35, "mlp1": 0.15, "cnn": 0.70, "transformer": 0.70}
+STEP_AGAINST_BEST = {"mlp32": 0.35, "mlp1": 0.15, "cnn": 0.70, "transformer": 0.70, "resnet": 0.80}
 RESIDENT_MB = {"mlp32": 40, "mlp1": 40, "linreg": 40, "cnn": 120, "transformer": 90}
+TOTAL_AGAINST_BEST, ACCURACY = {"mnist": 0.60}, {"mnist": 0.98}
 FIRST_EPOCH_RATIO, FIRST_EPOCH_EXTRA_MS = 1.10, 2.0
 
 
@@ -74,6 +75,14 @@ def judge_one(workload, threads, contestants):
         limit, (name, theirs) = STEP_AGAINST_BEST[workload], best
         against = f"{name} {theirs:.0f} us"
         yield verdict("step", f"{step:.1f} us", against, f"{step / theirs:.3f}x", f"<= {limit:.2f}x", step <= limit * theirs)
+    if workload in TOTAL_AGAINST_BEST:
+        accuracy, limit = median_of(runs, "accuracy"), ACCURACY[workload]
+        yield verdict("accuracy", f"{accuracy:.4f}", "", f"{accuracy:.4f}", f">= {limit}", accuracy >= limit)
+        best = best_peer({n: [r for r in p if r.accuracy >= limit] for n, p in contestants.items()}, "total_ms")
+        if best:
+            total, limit, (name, theirs) = median_of(runs, "total_ms"), TOTAL_AGAINST_BEST[workload], best
+            against, ratio = f"{name} {theirs / 1e3:.1f} s", f"{total / theirs:.3f}x"
+            yield verdict("start to accuracy", f"{total / 1e3:.1f} s", against, ratio, f"<= {limit:.2f}x", total <= limit * theirs)
     if workload in RESIDENT_MB:
         limit = RESIDENT_MB[workload]
         yield verdict("resident memory", f"{rss:.1f} MB", "", f"{rss:.1f} MB", f"<= {limit} MB", rss <= limit)

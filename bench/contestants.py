@@ -37,6 +37,8 @@ class Run:
     rss_mb: float
     epochs_ms: tuple
     version: str
+    total_ms: float = 0.0  # process start to the accuracy on test data, where there is one
+    accuracy: float = 0.0
 
 
 def install_peers(progress):
@@ -112,4 +114,6 @@ def to_run(result, start_ns):
         rss_mb=result["rss_mb"],
         epochs_ms=tuple(epochs),
         version=result.get("version", ""),
+        total_ms=max(0, result.get("evaluated_monotonic_ns", 0) - start_ns) / 1e6,
+        accuracy=result.get("accuracy", 0.0),
     )

@@ -53,6 +53,20 @@ class Bars(unittest.TestCase):
         verdicts = outcomes({("mlp32", 1): {"isochron": runs, "jax": [run(500)]}})
         self.assertTrue(verdicts["step", "jax 500 us"])
 
+    def test_the_way_to_an_accuracy_is_judged_among_those_that_reach_it(self):
+        def reaching(accuracy, seconds):
+            result = {"first_step_monotonic_ns": 0, "epochs_ms": [1.0], "step_us": 1.0, "compile_ms": 1.0, "rss_mb": 1.0}
+            return to_run(result | {"accuracy": accuracy, "evaluated_monotonic_ns": int(seconds * 1e9)}, start_ns=0)
+
+        contestants = {"isochron": [reaching(0.985, 20)], "torch": [reaching(0.97, 10)], "tf-function": [reaching(0.99, 40)]}
+        verdicts = outcomes({("mnist", 2): contestants})
+        self.assertTrue(verdicts["start to accuracy", "tf-function 40.0 s"])
+        self.assertTrue(verdicts["accuracy", ""])
+        contestants["isochron"] = [reaching(0.9, 25)]
+        verdicts = outcomes({("mnist", 2): contestants})
+        self.assertFalse(verdicts["start to accuracy", "tf-function 40.0 s"])
+        self.assertFalse(verdicts["accuracy", ""])
+
     def test_nothing_is_judged_without_ours(self):
         self.assertEqual(judge({("mlp32", 1): {"isochron": [], "jax": [run(500)]}}), [])
 

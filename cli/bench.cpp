@@ -151,11 +151,15 @@ int run() {
       for (double value : values) text += fmt::format("{}{:.4f}", text.empty() ? "" : ", ", value);
       return "[" + text + "]";
     };
+    const std::string evaluated = result.evaluated_ns
+                                      ? fmt::format(", \"accuracy\": {:.4f}, \"evaluated_monotonic_ns\": {}",
+                                                    result.accuracy, result.evaluated_ns)
+                                      : "";
     fmt::print(
         "{{\"workload\": \"{}\", \"threads\": {}, \"first_step_monotonic_ns\": {}, \"epochs_ms\": {}, \"step_us\": "
-        "{:.3f}, \"compile_ms\": {:.3f}, \"rss_mb\": {:.2f}, \"rss_by_epoch_mb\": {}}}\n",
+        "{:.3f}, \"compile_ms\": {:.3f}, \"rss_mb\": {:.2f}, \"rss_by_epoch_mb\": {}{}}}\n",
         w, get_num_threads(), result.first_step_ns, list(result.epochs_ms), result.step_us, result.compile_ms, rss,
-        list(result.rss_by_epoch));
+        list(result.rss_by_epoch), evaluated);
     return exit_code::success;
   }
   const std::vector<double> later(result.epochs_ms.begin() + 1, result.epochs_ms.end());
@@ -166,6 +170,9 @@ int run() {
   if (!later.empty()) fmt::print("  later epochs, median         {:9.2f} ms\n", median(later));
   fmt::print("  step                         {:9.1f} us\n", result.step_us);
   fmt::print("  build, trace and compile     {:9.2f} ms\n", result.compile_ms);
+  if (result.evaluated_ns)
+    fmt::print("  process start to accuracy    {:9.2f} ms ({:.2f} %)\n",
+               seconds_between(process_start_ns(), result.evaluated_ns) * 1e3, result.accuracy * 100);
   fmt::print("  resident memory              {:9.1f} MB\n", rss);
   return exit_code::success;
 }

@@ -1,11 +1,9 @@
 // isochron demo: trains the bundled data, and shows where the time went.
-#include <unistd.h>
-
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 
 #include "cli/command.h"
+#include "cli/data_folder.h"
 #include "isochron/data/idx.h"
 #include "isochron/isochron.h"
 
@@ -20,33 +18,20 @@ struct {
   bool json = false;
 } options;
 
-// Beside the command when installed, in the source tree when not.
-std::string data_folder() {
-  if (!options.folder.empty()) return options.folder;
-  if (const char* set = std::getenv("ISOCHRON_DATA")) return set;
-  char self[4096];
-  const ssize_t length = readlink("/proc/self/exe", self, sizeof self);
-  const std::string command(self, length > 0 ? static_cast<size_t>(length) : 0);
-  const std::string bin = command.substr(0, command.rfind('/'));
-  for (const std::string& place : {bin + "/../share/isochron/data", bin + "/../../data", std::string("data")})
-    if (access((place + "/digits.csv.gz").c_str(), R_OK) == 0) return place;
-  fail<FileError>("demo", "the bundled data were not found; give their folder with --folder or ISOCHRON_DATA");
-}
-
 struct Task {
   Tensor x, y, x_test, y_test;
 };
 
 Task load() {
   if (options.data == "mnist") {
-    const data::Mnist mnist = data::read_mnist(data_folder() + "/mnist");
+    const data::Mnist mnist = data::read_mnist(data_folder(options.folder) + "/mnist");
     const auto flat = [](const Tensor& images) {
       return (cast(reshape(images, {images.shape()[0], -1}), DType::float32) / 255).eval();
     };
     return {flat(mnist.train_images), mnist.train_labels, flat(mnist.test_images), mnist.test_labels};
   }
   if (options.data == "digits") {
-    const data::Digits digits = data::read_digits(data_folder() + "/digits.csv.gz");
+    const data::Digits digits = data::read_digits(data_folder(options.folder) + "/digits.csv.gz");
     const Tensor x = (digits.pixels / 16).eval();
     const int64_t train = 1437;
     return {slice(x, {0}, {train}).eval(), slice(digits.labels, {0}, {train}).eval(), slice(x, {train}, {kEnd}).eval(),

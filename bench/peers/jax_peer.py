@@ -22,7 +22,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from workloads import make_data
+from workloads import BLOCKS, make_data
 
 rng = np.random.default_rng(1)
 HEADS, LAYERS = 4, 2
@@ -45,21 +45,67 @@ def mlp(p, x):
     return dense(p["out"], jax.nn.relu(dense(p["hidden"], x)))
 
 
+def kernel(size, inputs, outputs):
+    limit = np.sqrt(6 / (size * size * (inputs + outputs)))
+    return rng.uniform(-limit, limit, (size, size, inputs, outputs)).astype(np.float32)
+
+
+def convolve(x, w, stride=1, padding="VALID"):
+    return jax.lax.conv_general_dilated(x, w, (stride, stride), padding, dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+
 def cnn_weights():
     def conv(inputs, outputs):
-        limit = np.sqrt(6 / (9 * (inputs + outputs)))
-        kernel = rng.uniform(-limit, limit, (3, 3, inputs, outputs)).astype(np.float32)
-        return {"w": kernel, "b": np.zeros(outputs, np.float32)}
+        return {"w": kernel(3, inputs, outputs), "b": np.zeros(outputs, np.float32)}
 
     return {"c1": conv(1, 32), "c2": conv(32, 64), "hidden": dense_weights(12 * 12 * 64, 128), "out": dense_weights(128, 10)}
 
 
 def cnn(p, x):
     for name in ("c1", "c2"):
-        x = jax.lax.conv_general_dilated(x, p[name]["w"], (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"))
-        x = jax.nn.relu(x + p[name]["b"])
+        x = jax.nn.relu(convolve(x, p[name]["w"]) + p[name]["b"])
     x = jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
     return dense(p["out"], jax.nn.relu(dense(p["hidden"], x.reshape(x.shape[0], -1))))
+
+
+def normed_weights(size, inputs, outputs):
+    """A convolution and its batch norm; the running statistics get no gradient and are replaced after the step."""
+    ones, zeros = np.ones(outputs, np.float32), np.zeros(outputs, np.float32)
+    return {"w": kernel(size, inputs, outputs), "scale": ones, "shift": zeros, "mean": zeros, "var": ones}
+
+
+def resnet_weights():
+    weights, width = {"stem": normed_weights(3, 3, 16), "blocks": []}, 16
+    for filters, stride in BLOCKS:
+        block = {"first": normed_weights(3, width, filters), "second": normed_weights(3, filters, filters)}
+        if stride > 1:
+            block["aside"] = normed_weights(1, width, filters)
+        weights["blocks"].append(block)
+        width = filters
+    return {**weights, "out": dense_weights(width, 10)}
+
+
+def normed(p, x, stride=1):
+    """The normed convolution, and p with new running statistics."""
+    x = convolve(x, p["w"], stride, "SAME")
+    mean, var = x.mean((0, 1, 2)), x.var((0, 1, 2))
+    y = (x - mean) * (jax.lax.rsqrt(var + 1e-3) * p["scale"]) + p["shift"]
+    running = jax.lax.stop_gradient((0.99 * p["mean"] + 0.01 * mean, 0.99 * p["var"] + 0.01 * var))
+    return y, {**p, "mean": running[0], "var": running[1]}
+
+
+def resnet(p, x):
+    y, stem = normed(p["stem"], x)
+    x, blocks = jax.nn.relu(y), []
+    for block, (_, stride) in zip(p["blocks"], BLOCKS):
+        y, first = normed(block["first"], x, stride)
+        y, second = normed(block["second"], jax.nn.relu(y))
+        kept = {"first": first, "second": second}
+        if stride > 1:
+            x, kept["aside"] = normed(block["aside"], x, stride)
+        x = jax.nn.relu(x + y)
+        blocks.append(kept)
+    return dense(p["out"], x.mean((1, 2))), {"stem": stem, "blocks": blocks, "out": p["out"]}
 
 
 def transformer_weights():
@@ -92,6 +138,16 @@ def cross_entropy(model, p, x, y):
     return (jax.nn.logsumexp(logits, -1) - picked).mean()
 
 
+def resnet_loss(p, x, y):
+    """The loss, and the weights with new running statistics."""
+    logits, running = resnet(p, x)
+    return cross_entropy(lambda p, x: logits, p, x, y), running
+
+
+def is_statistic(path):
+    return path[-1].key in ("mean", "var")
+
+
 def squared_error(p, x, y):
     return jnp.square(dense(p, x) - y).mean()
 
@@ -114,8 +170,10 @@ def build():
     """Start weights, loss and update rule of the workload."""
     if workload.name == "linreg":
         return dense_weights(1, 1), squared_error, sgd
+    if workload.name == "resnet":
+        return resnet_weights(), resnet_loss, adam
     weights, model = {"cnn": (cnn_weights, cnn), "transformer": (transformer_weights, transformer)}.get(
-        workload.name, (mlp_weights, mlp)
+        workload.model, (mlp_weights, mlp)
     )
     return weights(), partial(cross_entropy, model), adam
 
@@ -131,6 +189,11 @@ class Trainer:
         self.state = jax.tree.map(jnp.asarray, (zeros(), zeros(), np.float32(0)) if update is adam else ())
 
         def train(p, state, x, y):
+            if workload.name == "resnet":
+                (loss, kept), gradient = jax.value_and_grad(loss_of, has_aux=True)(p, x, y)
+                p, state = update(p, gradient, state)
+                p = jax.tree_util.tree_map_with_path(lambda path, new, old: old if is_statistic(path) else new, p, kept)
+                return p, state, loss
             loss, gradient = jax.value_and_grad(loss_of)(p, x, y)
             p, state = update(p, gradient, state)
             return p, state, loss
@@ -159,6 +222,9 @@ class Trainer:
                 after_first()
         float(loss)
         jax.block_until_ready(self.p)
+
+    def classes(self, x):
+        return np.asarray(jax.jit(lambda p, x: cnn(p, x).argmax(1))(self.p, x))
 
 
 watch = run_epochs(Trainer(), workload, arguments.epochs or workload.epochs, np.random.default_rng(2).permutation)

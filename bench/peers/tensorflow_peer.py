@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 from keras import layers
 
-from workloads import make_data
+from workloads import BLOCKS, make_data
 
 tf.config.threading.set_intra_op_parallelism_threads(arguments.threads)
 tf.config.threading.set_inter_op_parallelism_threads(arguments.threads)
@@ -26,14 +26,32 @@ def encoder_layer(x):
     return layers.LayerNormalization(epsilon=1e-5)(x + layers.Dense(128)(raised))
 
 
+def residual_block(x, filters, stride):
+    def normed(x, size, stride):
+        x = layers.Conv2D(filters, size, strides=stride, padding="same", use_bias=False)(x)
+        return layers.BatchNormalization()(x)
+
+    y = normed(layers.ReLU()(normed(x, 3, stride)), 3, 1)
+    return layers.ReLU()(layers.Add()([y, normed(x, 1, stride) if stride > 1 else x]))
+
+
+def resnet(x):
+    x = layers.ReLU()(layers.BatchNormalization()(layers.Conv2D(16, 3, padding="same", use_bias=False)(x)))
+    for filters, stride in BLOCKS:
+        x = residual_block(x, filters, stride)
+    return layers.GlobalAveragePooling2D()(x)
+
+
 def build():
     if workload.name == "linreg":
         return keras.Sequential([keras.Input((1,)), layers.Dense(1)])
     x = inputs = keras.Input(workload.features)
     if workload.name == "transformer":
         x = layers.GlobalAveragePooling1D()(encoder_layer(encoder_layer(x)))
+    elif workload.name == "resnet":
+        x = resnet(x)
     else:
-        if workload.name == "cnn":
+        if workload.model == "cnn":
             x = layers.Conv2D(32, 3, activation="relu")(x)
             x = layers.Conv2D(64, 3, activation="relu")(x)
             x = layers.Flatten()(layers.MaxPooling2D(2)(x))
@@ -75,6 +93,8 @@ def fit(epochs):
     model.compile(optimizer=optimizer, loss=loss)
     watch = Stopwatch()
     model.fit(x, y, batch_size=workload.batch, epochs=epochs, verbose=0, callbacks=[Clock(watch)])
+    if workload.name == "mnist":
+        watch.evaluate(lambda x: model.predict(x, batch_size=len(x), verbose=0).argmax(1))
     return watch
 
 
@@ -96,6 +116,7 @@ class Trainer:
             return loss
 
         self.step = step
+        self.predict = tf.function(lambda x: tf.argmax(model(x), 1), jit_compile=arguments.mode == "xla")
 
     def epoch(self, order, after_first):
         x, y = tf.gather(self.x, order), tf.gather(self.y, order)
@@ -104,6 +125,9 @@ class Trainer:
             float(loss)
             if after_first and start == 0:
                 after_first()
+
+    def classes(self, x):
+        return self.predict(x).numpy()
 
 
 epochs = arguments.epochs or workload.epochs

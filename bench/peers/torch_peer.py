@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from workloads import make_data
+from workloads import BLOCKS, make_data
 
 torch.set_num_threads(arguments.threads)
 
@@ -24,12 +24,40 @@ class Transformer(nn.Module):
         return self.out(self.encoder(x).mean(1))
 
 
+def conv(inputs, outputs, size, stride=1):
+    # "same" of Keras pads an even image by one pixel after it alone; one on both sides is the same work.
+    return nn.Conv2d(inputs, outputs, size, stride, padding=size // 2, bias=False)
+
+
+class Block(nn.Module):
+    def __init__(self, inputs, outputs, stride):
+        super().__init__()
+        self.first = nn.Sequential(conv(inputs, outputs, 3, stride), nn.BatchNorm2d(outputs), nn.ReLU(inplace=True))
+        self.second = nn.Sequential(conv(outputs, outputs, 3), nn.BatchNorm2d(outputs))
+        aside = nn.Sequential(conv(inputs, outputs, 1, stride), nn.BatchNorm2d(outputs))
+        self.aside = aside if stride > 1 else nn.Identity()
+
+    def forward(self, x):
+        return torch.relu(self.second(self.first(x)) + self.aside(x))
+
+
+def resnet():
+    parts = [conv(3, 16, 3), nn.BatchNorm2d(16), nn.ReLU(inplace=True)]
+    width = 16
+    for filters, stride in BLOCKS:
+        parts.append(Block(width, filters, stride))
+        width = filters
+    return nn.Sequential(*parts, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(width, 10))
+
+
 def build():
     if workload.name == "linreg":
         return nn.Linear(1, 1)
+    if workload.name == "resnet":
+        return resnet().to(memory_format=torch.channels_last)
     if workload.name == "transformer":
         return Transformer()
-    if workload.name == "cnn":
+    if workload.model == "cnn":
         body = [nn.Conv2d(1, 32, 3), nn.ReLU(), nn.Conv2d(32, 64, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten()]
         model = nn.Sequential(*body, nn.Linear(12 * 12 * 64, 128), nn.ReLU(), nn.Linear(128, 10))
         return model.to(memory_format=torch.channels_last)
@@ -40,7 +68,7 @@ class Trainer:
     def __init__(self):
         x, y = make_data(workload)
         self.x, self.y = torch.from_numpy(x), torch.from_numpy(y)
-        if workload.name == "cnn":
+        if workload.model in ("cnn", "resnet"):
             self.x = self.x.permute(0, 3, 1, 2)
         self.model = build()
         if workload.name == "linreg":
@@ -66,6 +94,10 @@ class Trainer:
             loss.item()
             if after_first and start == 0:
                 after_first()
+
+    def classes(self, x):
+        with torch.no_grad():
+            return self.model(torch.from_numpy(x).permute(0, 3, 1, 2)).argmax(1).numpy()
 
 
 watch = run_epochs(Trainer(), workload, arguments.epochs or workload.epochs, np.random.default_rng(2).permutation)

@@ -17,9 +17,11 @@ KernelPtr make_fused_reduction(const KernelRequest& request, std::string& why_no
   const std::optional<kernels::TileProgram> program = lower_to_tile(request, why_not);
   if (!program) return nullptr;
   const Attributes& a = request.attributes();
-  return std::make_unique<TileReduction>(*program, reductions.at(a.get<std::string>("reduce")),
-                                         static_cast<int>(a.get<int64_t>("begin")),
-                                         static_cast<int>(a.get<int64_t>("end")));
+  const auto& outputs = request.node.outputs;
+  return std::make_unique<TileReduction>(
+      *program, reductions.at(a.get<std::string>("reduce")), static_cast<int>(a.get<int64_t>("begin")),
+      static_cast<int>(a.get<int64_t>("end")), request.inputs,
+      std::vector<TensorSpec>(outputs.begin(), outputs.begin() + static_cast<int64_t>(outputs.size()) - 1));
 }
 
 [[maybe_unused]] const bool kRegistered = register_kernels({{"fused_reduce", "tile", make_fused_reduction}});

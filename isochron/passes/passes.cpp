@@ -48,6 +48,7 @@ const std::vector<Pass>& all_passes() {
       {"dead_code", "drops nodes no output needs", remove_dead_code},
       {"constant_folding", "computes what is known before anything runs", fold_constants},
       {"simplify", "x * 1, x + 0, double negation, powers, chains of casts", simplify_algebra},
+      {"pooling", "masks and sums of pooling's gradients, where they are small", shrink_pooling_gradients},
       {"layout", "drops moves of elements that their reader can do without", choose_layout},
       {"cse", "computes equal values once", merge_common_subexpressions},
       {"assignments", "new values of variables written by whoever computes them", drop_assignments},

@@ -8,6 +8,7 @@ namespace isochron {
 void remove_dead_code(Graph& graph);
 void fold_constants(Graph& graph);
 void simplify_algebra(Graph& graph);
+void shrink_pooling_gradients(Graph& graph);
 void choose_layout(Graph& graph);
 void merge_common_subexpressions(Graph& graph);
 void drop_assignments(Graph& graph);

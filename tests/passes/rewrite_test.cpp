@@ -4,6 +4,7 @@
 #include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/matmul.h"
+#include "isochron/ops/op.h"
 #include "isochron/ops/reduce.h"
 #include "isochron/ops/shape_ops.h"
 #include "pass_helpers.h"
@@ -165,6 +166,27 @@ TEST(Layout, ElementwiseOpsBroadcastThemselves) {
             "return %2\n");
   // Without it the result would be smaller.
   EXPECT_NE(after({"layout"}, {row + broadcast_to(row, {2, 3})}).find("broadcast_to"), std::string::npos);
+}
+
+TEST(Pooling, MasksAndSumsAreTakenBeforeGradientsAreSpread) {
+  const Tensor x = tensor(std::vector<float>{1, 2, -3, -4}, {1, 4, 1}), d = tensor(std::vector<float>{1, 2}, {1, 2, 1});
+  const Attributes windows{{"window", std::vector<int64_t>{2}},
+                           {"strides", std::vector<int64_t>{2}},
+                           {"dilations", std::vector<int64_t>{1}},
+                           {"pads", std::vector<int64_t>{0, 0}}};
+  const Tensor spread = apply(op_named("max_pool_backward"), {d, x}, windows);
+  const Tensor masked = where(x > 0, spread, 0);
+  EXPECT_EQ(after({"pooling", "dead_code"}, {masked, sum(masked, {0, 1})}),
+            "%0 = data : float32(1, 4, 1)\n"
+            "%1 = data : float32(1, 2, 1)\n"
+            "%2 = constant() value=0 dtype=0 : float32()\n"
+            "%3 = max_pool(%0) window=[2] strides=[2] dilations=[1] pads=[0, 0] : float32(1, 2, 1)\n"
+            "%4 = greater(%3, %2) : bool(1, 2, 1)\n"
+            "%5 = where(%4, %1, %2) : float32(1, 2, 1)\n"
+            "%6 = max_pool_backward(%5, %0) window=[2] strides=[2] dilations=[1] pads=[0, 0] : float32(1, 4, 1)\n"
+            "%7 = sum(%5) axes=[0, 1] keepdims=false : float32(1,)\n"
+            "return %6, %7\n");
+  EXPECT_TRUE(allclose(masked, tensor(std::vector<float>{0, 1, 0, 0}, {1, 4, 1}), 0, 0));
 }
 
 }  // namespace

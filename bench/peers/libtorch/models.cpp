@@ -23,11 +23,50 @@ TORCH_MODULE(Transformer);
 
 nn::Sequential make_mlp() { return nn::Sequential(nn::Linear(784, 128), nn::ReLU(), nn::Linear(128, 10)); }
 
+void channels_last(nn::Sequential& model) {
+  for (auto& parameter : model->parameters())
+    if (parameter.dim() == 4) parameter.set_data(parameter.contiguous(at::MemoryFormat::ChannelsLast));
+}
+
 nn::Sequential make_cnn() {
   nn::Sequential model(nn::Conv2d(1, 32, 3), nn::ReLU(), nn::Conv2d(32, 64, 3), nn::ReLU(), nn::MaxPool2d(2),
                        nn::Flatten(), nn::Linear(12 * 12 * 64, 128), nn::ReLU(), nn::Linear(128, 10));
-  for (auto& parameter : model->parameters())
-    if (parameter.dim() == 4) parameter.set_data(parameter.contiguous(at::MemoryFormat::ChannelsLast));
+  channels_last(model);
+  return model;
+}
+
+nn::Conv2d conv(int64_t inputs, int64_t outputs, int64_t size, int64_t stride = 1) {
+  return nn::Conv2d(nn::Conv2dOptions(inputs, outputs, size).stride(stride).padding(size / 2).bias(false));
+}
+
+struct BlockImpl : nn::Module {
+  nn::Sequential body, aside;
+
+  BlockImpl(int64_t inputs, int64_t outputs, int64_t stride) {
+    body = nn::Sequential(conv(inputs, outputs, 3, stride), nn::BatchNorm2d(outputs), nn::ReLU(),
+                          conv(outputs, outputs, 3), nn::BatchNorm2d(outputs));
+    register_module("body", body);
+    if (stride > 1) aside = nn::Sequential(conv(inputs, outputs, 1, stride), nn::BatchNorm2d(outputs));
+    if (stride > 1) register_module("aside", aside);
+  }
+  torch::Tensor forward(const torch::Tensor& x) {
+    return torch::relu(body->forward(x) + (aside ? aside->forward(x) : x));
+  }
+};
+TORCH_MODULE(Block);
+
+nn::Sequential make_resnet() {
+  nn::Sequential model(conv(3, 16, 3), nn::BatchNorm2d(16), nn::ReLU());
+  int64_t width = 16;
+  for (const auto& [filters, stride] :
+       {std::pair<int64_t, int64_t>{16, 1}, {16, 1}, {32, 2}, {32, 1}, {64, 2}, {64, 1}, {128, 2}, {128, 1}}) {
+    model->push_back(Block(width, filters, stride));
+    width = filters;
+  }
+  model->push_back(nn::AdaptiveAvgPool2d(1));
+  model->push_back(nn::Flatten());
+  model->push_back(nn::Linear(width, 10));
+  channels_last(model);
   return model;
 }
 
@@ -67,6 +106,11 @@ Work make_work(const std::string& name) {
     work.batch = 64;
     work.default_epochs = 4;
     classify(work, make_cnn(), {640, 1, 28, 28});
+  } else if (name == "resnet") {
+    work.batch = 32;
+    work.default_epochs = 4;
+    classify(work, make_resnet(), {320, 3, 32, 32});
+    work.x = work.x.contiguous(at::MemoryFormat::ChannelsLast);
   } else if (name == "transformer") {
     work.batch = 16;
     work.default_epochs = 5;
