@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "isochron/data/batch.h"
+#include "isochron/data/optimize.h"
 #include "isochron/data/pipeline.h"
 #include "isochron/data/stages.h"
 
@@ -73,6 +74,21 @@ void Dataset::restore(std::string_view state) const {
   std::lock_guard lock(shared_->mutex);
   shared_->idle = pipeline;
   shared_->latest = pipeline;
+}
+
+std::string Dataset::explain() const {
+  return "asked for:\n" + plan_text(*stage()) + "runs:\n" + plan_text(*optimized(stage()));
+}
+
+std::string Dataset::inspect(int64_t count) const { return data::inspect(stage(), count); }
+
+PipelineReport Dataset::report() const {
+  std::shared_ptr<Pipeline> pipeline;
+  {
+    std::lock_guard lock(shared_->mutex);
+    pipeline = shared_->latest.lock();
+  }
+  return pipeline ? pipeline->report() : PipelineReport{};
 }
 
 DatasetIterator::DatasetIterator(std::shared_ptr<Pipeline> pipeline) : pipeline_(std::move(pipeline)) { ++*this; }

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "isochron/data/functions.h"
+#include "isochron/data/report.h"
 #include "isochron/data/source.h"
 #include "isochron/data/stage.h"
 
@@ -224,6 +225,13 @@ class Dataset {
   // and buffers. After restore() the next loop goes on there. StateError for a state of other stages.
   std::string state() const;
   void restore(std::string_view state) const;
+
+  // The stages as they were asked for, and the plan that runs.
+  std::string explain() const;
+  // The first `count` elements after every stage, with the time each took and its shapes. Runs every stage for itself.
+  std::string inspect(int64_t count = 1) const;
+  // What its stages and threads did so far, in the pipeline that ran last.
+  PipelineReport report() const;
 
   // Elements of a pass; kUnknownSize, kInfinite.
   int64_t size() const;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "isochron/data/report.h"
 #include "isochron/data/run.h"
 #include "isochron/data/stage.h"
 
@@ -23,8 +24,7 @@ class Pipeline {
   std::string state();
   void restore(std::string_view state);
 
-  Run& run() { return run_; }
-  uint64_t passes() const { return epoch_; }
+  PipelineReport report();
 
  private:
   StagePtr plan_;
@@ -35,5 +35,8 @@ class Pipeline {
   uint64_t epoch_ = 0;  // of the next pass to begin
   bool restored_ = false;
 };
+
+// The first elements after every stage of the tree, with times and shapes.
+std::string inspect(const StagePtr& stage, int64_t count);
 
 }  // namespace isochron::data

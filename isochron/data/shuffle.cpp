@@ -134,7 +134,9 @@ class ShuffleStage : public StageOf<ShuffleStage> {
 
 class PrefetchStage : public StageOf<PrefetchStage> {
  public:
-  PrefetchStage(StagePtr input, int64_t buffer) : StageOf({std::move(input)}), buffer_(buffer) {}
+  PrefetchStage(StagePtr input, int64_t buffer, int threads)
+      : StageOf({std::move(input)}), buffer_(buffer), threads_(threads) {}
+  int threads_wanted() const override { return threads_; }
   std::string describe() const override {
     return buffer_ == AUTOTUNE ? "prefetch" : fmt::format("prefetch({})", buffer_);
   }
@@ -150,6 +152,7 @@ class PrefetchStage : public StageOf<PrefetchStage> {
 
  private:
   const int64_t buffer_;
+  const int threads_;
 };
 
 }  // namespace
@@ -161,9 +164,9 @@ StagePtr shuffle_stage(StagePtr input, int64_t buffer_size, const ShuffleOptions
   return std::make_shared<ShuffleStage>(std::move(input), buffer_size, seed, options.reshuffle_each_iteration);
 }
 
-StagePtr prefetch_stage(StagePtr input, int64_t buffer_size) {
+StagePtr prefetch_stage(StagePtr input, int64_t buffer_size, int threads) {
   if (buffer_size < AUTOTUNE) fail<ValueError>("prefetch", "the buffer size must not be negative, got {}", buffer_size);
-  return std::make_shared<PrefetchStage>(std::move(input), buffer_size);
+  return std::make_shared<PrefetchStage>(std::move(input), buffer_size, threads);
 }
 
 }  // namespace isochron::data

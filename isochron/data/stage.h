@@ -27,7 +27,8 @@ struct ElementContext {
 
 class Run;
 class Worker;
-struct Assembly;  // batch.h
+struct Assembly;        // batch.h
+struct PipelineReport;  // report.h
 
 class Indexed {
  public:
@@ -92,6 +93,10 @@ class Stage {
   virtual bool has_user_code() const { return false; }
   virtual int threads_wanted() const { return 0; }  // 0: none, -1: autotune
   virtual bool ordered() const { return true; }
+  // What reports should tell of it beside its counters; by default what its inputs have to tell.
+  virtual void add_notes(PipelineReport& report) const {
+    for (const StagePtr& input : inputs_) input->add_notes(report);
+  }
   // For prefetch: how many elements to make ahead; 0: does not say, -1: autotune.
   virtual int64_t ahead() const { return 0; }
 

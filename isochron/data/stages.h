@@ -7,7 +7,8 @@ namespace isochron::data {
 
 StagePtr map_stage(StagePtr input, MapFunction f, std::string code, MapOptions options);
 StagePtr shuffle_stage(StagePtr input, int64_t buffer_size, const ShuffleOptions& options);
-StagePtr prefetch_stage(StagePtr input, int64_t buffer_size);
+// threads: 0: as many as help where nothing forbids it.
+StagePtr prefetch_stage(StagePtr input, int64_t buffer_size, int threads = 0);
 StagePtr cast_stage(StagePtr input, const CastOptions& options);
 StagePtr take_stage(StagePtr input, int64_t count);
 StagePtr skip_stage(StagePtr input, int64_t count);
