@@ -14,6 +14,7 @@
 #include "isochron/base/threads.h"
 #include "isochron/data/dataset.h"
 #include "isochron/data/idx.h"
+#include "isochron/data/loader.h"
 #include "isochron/exec/evaluate.h"
 #include "isochron/exec/function.h"
 #include "isochron/graph/gradient.h"

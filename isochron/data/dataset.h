@@ -210,6 +210,15 @@ class Dataset {
     return f(*this);
   }
 
+  // Elements are made once and kept: in memory as far as they fit (report() tells the share), or in a file that is
+  // published when it is complete, goes on where an interrupted run stopped, and is made anew when sources, stages or
+  // the tag changed. A shuffle below a cache is the same in every pass; put it above.
+  Dataset cache(CacheOptions options = {}) const;
+  Dataset cache(const std::string& path, CacheOptions options = {}) const;
+  Dataset snapshot(const std::string& path, CacheOptions options = {}) const { return cache(path, std::move(options)); }
+  // One pass into a file; load() makes a data set of it, with numbers.
+  void save(const std::string& path) const;
+
   // Runs what is above it ahead of the consumer, in threads of its own, and on into the next pass.
   Dataset prefetch(int64_t buffer_size = AUTOTUNE) const;
   // Elements that throw are left out, up to `limit` a pass; the next one is thrown.
@@ -265,6 +274,8 @@ Dataset from_elements(std::vector<Element> elements);
 // int64 scalars, as Python's range.
 Dataset range(int64_t stop);
 Dataset range(int64_t start, int64_t stop, int64_t step = 1);
+
+Dataset load(const std::string& path);
 
 // Elements side by side, until the shortest ends.
 Dataset zip(const std::vector<Dataset>& datasets);

@@ -2,6 +2,7 @@
 
 #include "isochron/data/run_ahead.h"
 #include "isochron/data/stages.h"
+#include "isochron/ops/random_key.h"
 
 namespace isochron::data {
 namespace {
@@ -32,17 +33,27 @@ class MapStage : public StageOf<MapStage> {
   std::unique_ptr<Stream> stream(Run& run) const override;
 
   const MapFunction& function() const { return f_; }
+  uint64_t seed() const { return seed_; }
 
  private:
   MapFunction f_;
   std::string code_;
   MapOptions options_;
+  uint64_t seed_ = get_seed();
 };
+
+// Numbers for random functions, by element and pass (the mixing of SplitMix64).
+uint64_t random_seed(uint64_t seed, uint64_t epoch, int64_t index) {
+  uint64_t x = seed + epoch * 0x9e3779b97f4a7c15u + static_cast<uint64_t>(index) * 0xd1342543de82ef95u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
 
 class MapIndexed : public Indexed {
  public:
   MapIndexed(std::unique_ptr<Indexed> below, const MapStage& stage, int id)
-      : below_(std::move(below)), f_(stage.function()), serial_(stage.serial()), id_(id) {}
+      : below_(std::move(below)), f_(stage.function()), serial_(stage.serial()), seed_(stage.seed()), id_(id) {}
   int64_t size() const override { return below_->size(); }
   void get(int64_t index, uint64_t epoch, Worker& worker, Element& out) override {
     Element in;
@@ -65,11 +76,12 @@ class MapIndexed : public Indexed {
     std::unique_lock<std::mutex> lock;
     if (serial_) lock = std::unique_lock(mutex_);
     UserCode code(worker, id_, index);
-    out = f_(in, {.epoch = epoch, .index = index});
+    out = f_(in, {epoch, index, random_seed(seed_, epoch, index)});
   }
   std::unique_ptr<Indexed> below_;
   MapFunction f_;
   const bool serial_;
+  const uint64_t seed_;
   const int id_;
   std::mutex mutex_;
 };
@@ -77,7 +89,7 @@ class MapIndexed : public Indexed {
 class MapStream : public Stream {
  public:
   MapStream(std::unique_ptr<Stream> below, const MapStage& stage, int id)
-      : below_(std::move(below)), f_(stage.function()), id_(id) {}
+      : below_(std::move(below)), f_(stage.function()), seed_(stage.seed()), id_(id) {}
   void begin(uint64_t epoch) override {
     below_->begin(epoch);
     context_ = {.epoch = epoch, .index = 0};
@@ -85,7 +97,8 @@ class MapStream : public Stream {
   bool next(Worker& worker, Element& out) override {
     Element in;
     if (!below_->next(worker, in)) return false;
-    const ElementContext context = context_;
+    ElementContext context = context_;
+    context.random_seed = random_seed(seed_, context.epoch, context.index);
     ++context_.index;
     UserCode code(worker, id_, context.index);
     out = f_(in, context);
@@ -103,6 +116,7 @@ class MapStream : public Stream {
  private:
   std::unique_ptr<Stream> below_;
   MapFunction f_;
+  const uint64_t seed_;
   const int id_;
   ElementContext context_;
 };
@@ -115,9 +129,9 @@ std::unique_ptr<Stream> MapStage::stream(Run& run) const {
   auto below = run.stream(inputs()[0]);
   const int id = run.add(*this);
   if (serial()) return std::make_unique<MapStream>(std::move(below), *this, id);
-  const auto call = [f = f_, id](const Element& in, const ElementContext& context, Worker& worker) {
-    UserCode code(worker, id, context.index);
-    return f(in, context);
+  const auto call = [f = f_, seed = seed_, id](const Element& in, const ElementContext& at, Worker& worker) {
+    UserCode code(worker, id, at.index);
+    return f(in, {at.epoch, at.index, random_seed(seed, at.epoch, at.index)});
   };
   return run_ahead(run, std::move(below), call,
                    {.name = describe(),

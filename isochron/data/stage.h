@@ -18,7 +18,8 @@
 namespace isochron::data {
 
 // The place of an element: which pass over the data, and its number in it. Functions given to map may take one as their
-// last argument; `random` then gives them numbers that depend on the element alone, not on threads or restarts.
+// last argument. `random_seed` follows from the global seed, pass and number alone: augmentation that draws from it
+// (RandomStream{at.random_seed}) is the same for any number of threads and after a restart.
 struct ElementContext {
   uint64_t epoch = 0;
   int64_t index = 0;

@@ -25,6 +25,9 @@ namespace isochron {
 class Callback;       // train/callback.h
 class History;        // train/history.h
 class TrainingState;  // train/training.h
+namespace data {
+class Dataset;  // data/dataset.h
+}
 
 // What to do when a loss is NaN or infinite.
 enum class NanPolicy {
@@ -40,8 +43,13 @@ struct CompileOptions {
   NanPolicy nan_policy = NanPolicy::raise;
 };
 
+// Tensors, or a data set of batches.
 struct ValidationData {
+  ValidationData(Tensor x_, Tensor y_, Tensor sample_weight_ = {})
+      : x(std::move(x_)), y(std::move(y_)), sample_weight(std::move(sample_weight_)) {}
+  ValidationData(const data::Dataset& dataset);
   Tensor x, y, sample_weight;
+  std::shared_ptr<const data::Dataset> dataset;
 };
 
 struct FitOptions {
@@ -94,6 +102,12 @@ class Model : public Layer {
   History fit(const Tensor& x, const Tensor& y, FitOptions options = {});
   Logs evaluate(const Tensor& x, const Tensor& y, EvaluateOptions options = {});
   Tensor predict(const Tensor& x, PredictOptions options = {});
+  // Data sets of batches: (x, y) or (x, y, sample_weight); batch_size, shuffle, validation_split, class_weight and
+  // sample_weight of the options belong to tensors. An epoch is a pass, or steps_per_epoch batches of passes that go on
+  // from epoch to epoch. The input is made ahead in threads of its own.
+  History fit(const data::Dataset& dataset, FitOptions options = {});
+  Logs evaluate(const data::Dataset& dataset, EvaluateOptions options = {});
+  Tensor predict(const data::Dataset& dataset, PredictOptions options = {});
   Logs train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight = {});
   Logs test_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight = {});
   Tensor predict_on_batch(const Tensor& x);

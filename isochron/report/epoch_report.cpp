@@ -115,6 +115,8 @@ class Table {
 EpochReport::EpochReport(const RunRecord& run)
     : epochs_(run.epochs), open_epoch_(run.open_epoch), outside_(run.outside_phases) {
   if (epochs_.size() > 1) typical_ = summary_of(std::span(epochs_).subspan(1), &Quantiles::median);
+  for (const Fact& fact : run.facts)
+    if (fact.key == "input.verdict") input_.push_back(fact.value);
 }
 
 std::string EpochReport::sentence() const {
@@ -183,7 +185,9 @@ std::string EpochReport::to_string() const {
         text += fmt::format("\n  {:<10} {:>11}", name_of(phase), with_sign(seconds));
     text += '\n';
   }
-  return text + sentence() + "\n";
+  text += sentence() + "\n";
+  for (const std::string& verdict : input_) text += "Input: " + verdict + ".\n";
+  return text;
 }
 
 void EpochReport::print() const { fmt::print("{}", to_string()); }

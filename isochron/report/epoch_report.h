@@ -34,7 +34,8 @@ class EpochReport {
   std::vector<Epoch> epochs_;
   std::optional<OpenEpoch> open_epoch_;
   PhaseSeconds outside_{};
-  Epoch typical_;  // medians of all epochs but the first
+  std::vector<std::string> input_;  // who made training wait for its input, epoch by epoch
+  Epoch typical_;                   // medians of all epochs but the first
 };
 
 }  // namespace isochron

@@ -10,6 +10,7 @@
 #include "isochron/timeline/timeline.h"
 #include "isochron/train/callback.h"
 #include "isochron/train/data_checks.h"
+#include "isochron/train/dataset_feed.h"
 #include "isochron/train/history.h"
 #include "isochron/train/progress.h"
 #include "isochron/train/training.h"
@@ -52,16 +53,43 @@ TrainingState& compiled(Model& model, const char* what) {
 
 int64_t batches_of(int64_t rows, int64_t batch) { return (rows + batch - 1) / batch; }
 
+// Where tests and predictions get batch `i` from: rows of tensors in order, or a pass over a data set.
+class TestBatches {
+ public:
+  TestBatches(Columns columns, int64_t batch_size) : columns_(std::move(columns)), batch_size_(batch_size) {}
+  explicit TestBatches(DatasetFeed& feed) : feed_(&feed) {}
+
+  bool next(int64_t i) {
+    if (feed_) {
+      if (!feed_->next(columns_)) return false;
+      count = columns_.rows();
+      return true;
+    }
+    first = i * batch_size_;
+    count = std::min(batch_size_, columns_.rows() - first);
+    return count > 0;
+  }
+  const Columns& columns() const { return columns_; }
+  void stop() {
+    if (feed_) feed_->stop();
+  }
+
+  int64_t first = 0, count = 0;
+
+ private:
+  DatasetFeed* feed_ = nullptr;
+  Columns columns_;
+  int64_t batch_size_ = 0;
+};
+
 // Loss and metrics over all rows in order.
-Logs run_test(TrainingState& state, const Columns& columns, int64_t batch_size, std::optional<int64_t> steps,
+Logs run_test(TrainingState& state, TestBatches source, std::optional<int64_t> steps,
               const std::vector<std::shared_ptr<Callback>>& callbacks, ProgressLine* progress) {
   state.reset_metrics();
   for (const auto& callback : callbacks) callback->on_test_begin({});
-  const int64_t batches = std::min(batches_of(columns.rows(), batch_size), steps.value_or(INT64_MAX));
-  for (int64_t i = 0; i < batches; ++i) {
+  for (int64_t i = 0; i < steps.value_or(INT64_MAX) && source.next(i); ++i) {
     for (const auto& callback : callbacks) callback->on_test_batch_begin(i, {});
-    const int64_t first = i * batch_size;
-    state.step(StepKind::test, columns, Feed::sliced, first, std::min(batch_size, columns.rows() - first), nullptr);
+    state.step(StepKind::test, source.columns(), Feed::sliced, source.first, source.count, nullptr);
     if (!callbacks.empty()) {
       const bool wanted =
           std::any_of(callbacks.begin(), callbacks.end(), [](const auto& c) { return c->needs_batch_logs(); });
@@ -70,6 +98,7 @@ Logs run_test(TrainingState& state, const Columns& columns, int64_t batch_size, 
     }
     if (progress && progress->due()) progress->update(i + 1, state.logs());
   }
+  source.stop();
   Logs logs = state.logs();
   for (const auto& callback : callbacks) callback->on_test_end(logs);
   return logs;
@@ -90,11 +119,30 @@ class Trainer {
     const int64_t all = batches_of(train_.rows(), options_.batch_size);
     steps_ = options_.steps_per_epoch.value_or(all);
     indices_.resize(static_cast<size_t>(std::min(options_.batch_size, train_.rows())));
+    prepare();
+  }
+  Trainer(Model& model, const data::Dataset& train, FitOptions options)
+      : model_(model),
+        state_(compiled(model, "fit")),
+        feed_(std::make_unique<DatasetFeed>("fit", train)),
+        options_(std::move(options)),
+        progress_(options_.verbose) {
+    prepare();
+  }
+
+  void use_validation(Columns columns) { validation_ = std::move(columns); }
+  void use_validation(const data::Dataset& dataset) {
+    validation_feed_ = std::make_unique<DatasetFeed>("fit: validation_data", dataset);
+  }
+
+ private:
+  void prepare() {
     seed_ = get_seed() ^ (take_random_streams(1) << 20);
     batch_logs_ = std::any_of(options_.callbacks.begin(), options_.callbacks.end(),
                               [](const auto& c) { return c->needs_batch_logs(); });
   }
 
+ public:
   History run() {
     Timeline timeline;
     std::optional<TimelineScope> scope;
@@ -109,7 +157,9 @@ class Trainer {
     std::vector<Logs> epoch_logs;
     for (int epoch = options_.initial_epoch; epoch < options_.epochs && !model_.stop_training; ++epoch) {
       timeline.begin_epoch(epoch + 1);
+      if (feed_) feed_->begin_epoch();
       logs = run_epoch(epoch, timeline);
+      if (feed_) feed_->end_epoch(epoch + 1, timeline);
       timeline.end_epoch(examples_);
       history_.epochs_.push_back(epoch);
       for (const auto& [name, value] : logs) history_.metrics_[name].push_back(value);
@@ -136,11 +186,18 @@ class Trainer {
     for (const auto& callback : options_.callbacks) hook([&] { callback->on_epoch_begin(epoch, {}); });
     state_.reset_metrics();
     examples_ = 0;
-    progress_.begin(fmt::format("Epoch {}/{}", epoch + 1, options_.epochs), steps_);
+    const int64_t steps = feed_ ? options_.steps_per_epoch.value_or(feed_->batches().value_or(INT64_MAX)) : steps_;
+    progress_.begin(fmt::format("Epoch {}/{}", epoch + 1, options_.epochs), steps == INT64_MAX ? 0 : steps);
     int64_t done = 0;
-    for (int64_t step = 0; step < steps_ && !model_.stop_training; ++step, ++done) {
+    // A pass over a data set is known to be over when its end has been seen.
+    const int64_t limit = feed_ && !options_.steps_per_epoch ? INT64_MAX : steps;
+    for (int64_t step = 0; step < limit && !model_.stop_training; ++step, ++done) {
+      if (feed_) {
+        timeline.begin_step();  // waiting for its batch is part of a step
+        if (!next_batch(step)) break;
+      }
       for (const auto& callback : options_.callbacks) hook([&] { callback->on_train_batch_begin(step, {}); });
-      timeline.begin_step();
+      if (!feed_) timeline.begin_step();
       run_step(epoch, step);
       timeline.end_step();
       if (!options_.callbacks.empty()) {
@@ -157,11 +214,13 @@ class Trainer {
       ScopedSpan span(Phase::metrics, "read metrics");
       logs = state_.logs();
     }
-    if (options_.validation_freq > 0 && validation_ && (epoch + 1) % options_.validation_freq == 0) {
+    if (options_.validation_freq > 0 && (validation_ || validation_feed_) &&
+        (epoch + 1) % options_.validation_freq == 0) {
       ScopedSpan span(Phase::validate, "validation");
       const int64_t batch = options_.validation_batch_size ? options_.validation_batch_size : options_.batch_size;
-      const Logs validation = with_prefix(
-          run_test(state_, *validation_, batch, options_.validation_steps, options_.callbacks, nullptr), "val_");
+      const TestBatches batches = validation_feed_ ? TestBatches(*validation_feed_) : TestBatches(*validation_, batch);
+      const Logs validation =
+          with_prefix(run_test(state_, batches, options_.validation_steps, options_.callbacks, nullptr), "val_");
       logs.insert(logs.end(), validation.begin(), validation.end());
     }
     {
@@ -180,15 +239,32 @@ class Trainer {
     return logs;
   }
 
+  // The next batch of the data set into train_; false where the epoch ends. With steps_per_epoch passes follow each
+  // other.
+  bool next_batch(int64_t step) {
+    if (feed_->next(train_)) return true;
+    if (!options_.steps_per_epoch) {
+      if (step == 0) fail<ValueError>("fit", "the data set is empty");
+      return false;
+    }
+    if (feed_->next(train_)) return true;
+    fail<ValueError>("fit", "the data set is empty");
+  }
+
   // Batch `step` of the epoch. With steps_per_epoch the passes over the data go on from epoch to epoch.
   void run_step(int epoch, int64_t step) {
+    if (feed_)
+      return guarded(epoch, step, [&] {
+        examples_ += train_.rows();
+        state_.step(StepKind::train, train_, Feed::sliced, 0, train_.rows(), nullptr);
+      });
     const int64_t rows = train_.rows(), per_pass = batches_of(rows, options_.batch_size);
     const int64_t absolute = options_.steps_per_epoch ? (epoch - options_.initial_epoch) * steps_ + step : step;
     const int64_t pass = options_.steps_per_epoch ? absolute / per_pass : epoch;
     const int64_t first = absolute % per_pass * options_.batch_size;
     const int64_t count = std::min(options_.batch_size, rows - first);
     examples_ += count;
-    try {
+    guarded(epoch, step, [&] {
       if (!options_.shuffle) {
         state_.step(StepKind::train, train_, Feed::sliced, first, count, nullptr);
         return;
@@ -200,6 +276,14 @@ class Trainer {
           indices_[static_cast<size_t>(i)] = static_cast<int64_t>(order(static_cast<uint64_t>(first + i)));
       }
       state_.step(StepKind::train, train_, Feed::gathered, first, count, indices_.data());
+    });
+  }
+
+  // A loss that is NaN or infinite, by the policy of the model.
+  template <class F>
+  void guarded(int epoch, int64_t step, F&& f) {
+    try {
+      f();
     } catch (const NumericError& error) {
       if (state_.options.nan_policy == NanPolicy::skip) {
         ++history_.skipped_steps_;
@@ -212,8 +296,9 @@ class Trainer {
 
   Model& model_;
   TrainingState& state_;
-  Columns train_;
+  Columns train_;  // all of it, or the batch of a data set that is being trained on
   std::optional<Columns> validation_;
+  std::unique_ptr<DatasetFeed> feed_, validation_feed_;
   FitOptions options_;
   ProgressLine progress_;
   History history_;
@@ -234,6 +319,19 @@ Optimizer& Model::optimizer() const {
   return *training_->options.optimizer;
 }
 
+ValidationData::ValidationData(const data::Dataset& batches) : dataset(std::make_shared<data::Dataset>(batches)) {}
+
+namespace {
+// Of validation_data given as tensors.
+std::optional<Columns> validation_columns(const FitOptions& options) {
+  const ValidationData& given = *options.validation_data;
+  if (given.dataset) return std::nullopt;
+  Columns columns{given.x, given.y, given.sample_weight};
+  check_columns("fit: validation_data", columns);
+  return columns;
+}
+}  // namespace
+
 History Model::fit(const Tensor& x, const Tensor& y, FitOptions options) {
   compiled(*this, "fit");
   check_fit_options(options);
@@ -242,15 +340,54 @@ History Model::fit(const Tensor& x, const Tensor& y, FitOptions options) {
   if (!options.class_weight.empty()) train.weight = class_weights("fit", train, options.class_weight);
   std::optional<Columns> validation;
   if (options.validation_data) {
-    validation =
-        Columns{options.validation_data->x, options.validation_data->y, options.validation_data->sample_weight};
-    check_columns("fit: validation_data", *validation);
+    validation = validation_columns(options);
   } else if (options.validation_split > 0) {
     validation = split_off("fit", train, options.validation_split);
   }
   for (const Tensor* column : {&train.x, &train.y, &train.weight})
     if (column->defined()) column->eval();
-  return Trainer(*this, std::move(train), std::move(validation), std::move(options)).run();
+  const std::shared_ptr<const data::Dataset> batches =
+      options.validation_data ? options.validation_data->dataset : nullptr;
+  Trainer trainer(*this, std::move(train), std::move(validation), std::move(options));
+  if (batches) trainer.use_validation(*batches);
+  return trainer.run();
+}
+
+History Model::fit(const data::Dataset& dataset, FitOptions options) {
+  compiled(*this, "fit");
+  check_fit_options(options);
+  if (options.validation_split > 0 || options.sample_weight.defined() || !options.class_weight.empty())
+    fail<ValueError>("fit",
+                     "validation_split, sample_weight and class_weight belong to tensors; use take() and skip() of the "
+                     "data set, or a third component");
+  Trainer trainer(*this, dataset, options);
+  if (options.validation_data && options.validation_data->dataset)
+    trainer.use_validation(*options.validation_data->dataset);
+  else if (options.validation_data)
+    trainer.use_validation(*validation_columns(options));
+  return trainer.run();
+}
+
+Logs Model::evaluate(const data::Dataset& dataset, EvaluateOptions options) {
+  TrainingState& state = compiled(*this, "evaluate");
+  DatasetFeed feed("evaluate", dataset);
+  ProgressLine progress(options.verbose);
+  const int64_t steps = std::min(options.steps.value_or(INT64_MAX), feed.batches().value_or(0));
+  progress.begin("", steps);
+  const Logs logs = run_test(state, TestBatches(feed), options.steps, {}, &progress);
+  progress.end(steps, logs);
+  return logs;
+}
+
+Tensor Model::predict(const data::Dataset& dataset, PredictOptions options) {
+  if (dataset.size() == data::kInfinite) fail<ValueError>("predict", "the data set is infinite; use take()");
+  std::vector<Tensor> parts;
+  for (const data::Element& batch : dataset.prefetch()) {
+    const Tensor x = columns_of("predict", batch, false).x;
+    parts.push_back(predict(x, {.batch_size = std::max<int64_t>(1, x.shape()[0]), .verbose = options.verbose}));
+  }
+  if (parts.empty()) fail<ValueError>("predict", "the data set is empty");
+  return parts.size() == 1 ? parts[0] : concat(parts, 0).eval();
 }
 
 Logs Model::evaluate(const Tensor& x, const Tensor& y, EvaluateOptions options) {
@@ -260,7 +397,7 @@ Logs Model::evaluate(const Tensor& x, const Tensor& y, EvaluateOptions options) 
   check_batch_size("evaluate", options.batch_size);
   ProgressLine progress(options.verbose);
   progress.begin("", batches_of(columns.rows(), options.batch_size));
-  const Logs logs = run_test(state, columns, options.batch_size, options.steps, {}, &progress);
+  const Logs logs = run_test(state, TestBatches(columns, options.batch_size), options.steps, {}, &progress);
   progress.end(batches_of(columns.rows(), options.batch_size), logs);
   return logs;
 }

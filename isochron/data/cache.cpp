@@ -1,0 +1,163 @@
+// cache(), save() and load(): elements made once and kept, in memory or in a file.
+#include <unistd.h>
+
+#include <cstdio>
+#include <system_error>
+
+#include "isochron/base/clock.h"
+#include "isochron/data/element_store.h"
+#include "isochron/data/report.h"
+#include "isochron/data/run.h"
+#include "isochron/data/stages.h"
+
+namespace isochron::data {
+namespace {
+
+// What is kept is what the first pass gives: a shuffle below a cache is the same in every pass.
+constexpr uint64_t kFirstPass = 0;
+
+class CacheIndexed : public Indexed {
+ public:
+  CacheIndexed(std::unique_ptr<Indexed> below, std::shared_ptr<ElementStore> store, int id)
+      : below_(std::move(below)), store_(std::move(store)), id_(id), size_(below_->size()) {}
+  int64_t size() const override { return size_; }
+  void get(int64_t index, uint64_t, Worker& worker, Element& out) override {
+    {
+      UserCode code(worker, id_, index);
+      if (store_->load(index, out)) return;
+    }
+    below_->get(index, kFirstPass, worker, out);
+    store_->store(index, out);
+    if (store_->count() == size_ && !store_->complete()) store_->finish(size_);
+  }
+
+ private:
+  std::unique_ptr<Indexed> below_;
+  std::shared_ptr<ElementStore> store_;
+  const int id_;
+  const int64_t size_;
+};
+
+class CacheStream : public Stream {
+ public:
+  CacheStream(std::unique_ptr<Stream> below, std::shared_ptr<ElementStore> store, int id)
+      : below_(std::move(below)), store_(std::move(store)), id_(id) {}
+  void begin(uint64_t) override {
+    next_ = 0;
+    stored_ = store_->complete();
+    if (!stored_) below_->begin(kFirstPass);
+  }
+  bool next(Worker& worker, Element& out) override {
+    if (stored_) {
+      if (next_ == store_->total()) return false;
+      UserCode code(worker, id_, next_);
+      return store_->load(next_++, out);
+    }
+    if (skip_ > 0) skip(worker);
+    if (!below_->next(worker, out)) {
+      store_->finish(next_);
+      return false;
+    }
+    store_->store(next_++, out);
+    return true;
+  }
+  void save(StateWriter& state) override {
+    state.put(next_);
+    state.put(stored_);
+    if (!stored_) below_->save(state);
+  }
+  void restore(StateReader& state) override {
+    next_ = state.get<int64_t>();
+    const bool was_stored = state.get<bool>();
+    if (!was_stored) below_->restore(state);
+    stored_ = store_->complete();
+    if (was_stored && !stored_) {
+      // Made in a process whose memory is gone: made again, and passed over.
+      below_->begin(kFirstPass);
+      skip_ = next_;
+    }
+  }
+
+ private:
+  void skip(Worker& worker) {
+    Element dropped;
+    for (int64_t i = 0; i < skip_ && below_->next(worker, dropped); ++i) {
+      store_->store(i, dropped);
+      dropped.clear();
+    }
+    skip_ = 0;
+  }
+  std::unique_ptr<Stream> below_;
+  std::shared_ptr<ElementStore> store_;
+  const int id_;
+  int64_t next_ = 0, skip_ = 0;
+  bool stored_ = false;
+};
+
+class CacheStage : public StageOf<CacheStage> {
+ public:
+  CacheStage(StagePtr input, std::string name, std::shared_ptr<ElementStore> store)
+      : StageOf({std::move(input)}), name_(std::move(name)), store_(std::move(store)) {}
+  std::string describe() const override { return name_; }
+  std::string fingerprint() const override { return "cache"; }
+  bool is_indexed() const override { return inputs_indexed() && size() >= 0; }
+  std::unique_ptr<Indexed> indexed(Run& run) const override {
+    auto below = run.indexed(inputs()[0]);
+    return std::make_unique<CacheIndexed>(std::move(below), store_, run.add(*this));
+  }
+  std::unique_ptr<Stream> stream(Run& run) const override {
+    auto below = run.stream(inputs()[0]);
+    return std::make_unique<CacheStream>(std::move(below), store_, run.add(*this));
+  }
+  void add_notes(PipelineReport& report) const override {
+    StageOf::add_notes(report);
+    report.notes.push_back(store_->note());
+    report.cache_full = report.cache_full || store_->complete();
+  }
+
+ private:
+  std::string name_;
+  std::shared_ptr<ElementStore> store_;
+};
+
+class Saved : public IndexedSource {
+ public:
+  explicit Saved(const std::string& path) : path_(path), store_(file_store(path, {})) {
+    if (!store_->complete()) fail<FileError>("load", "{} is no saved data set, or not a complete one", path);
+  }
+  int64_t size() const override { return store_->total(); }
+  void get(int64_t i, Element& out) const override { store_->load(i, out); }
+  std::string describe() const override { return "load(" + path_ + ")"; }
+  std::string file_of(int64_t) const override { return path_; }
+
+ private:
+  std::string path_;
+  std::shared_ptr<ElementStore> store_;
+};
+
+}  // namespace
+
+Dataset Dataset::cache(CacheOptions options) const {
+  return Dataset(std::make_shared<CacheStage>(stage(), "cache", memory_store(options.max_bytes)));
+}
+Dataset Dataset::cache(const std::string& path, CacheOptions options) const {
+  if (size() == kInfinite) fail<ValueError>("cache", "an infinite data set can't be kept; use take()");
+  return Dataset(std::make_shared<CacheStage>(stage(), "cache(" + path + ")",
+                                              file_store(path, fingerprint_of(*stage()) + options.tag)));
+}
+void Dataset::save(const std::string& path) const {
+  if (size() == kInfinite) fail<ValueError>("save", "an infinite data set can't be saved; use take()");
+  // Made anew in any case: a file of that name is replaced, an interrupted one is not gone on with.
+  std::remove((path + ".partial").c_str());
+  const auto store = file_store(path, fmt::format("save:{}:{}", getpid(), monotonic_ns()));
+  int64_t count = 0;
+  for (const Element& element : *this) store->store(count++, element);
+  store->finish(count);
+}
+Dataset load(const std::string& path) {
+  if (path.empty() || access(path.c_str(), R_OK) != 0)
+    fail<FileError>("load", "{}: {}", path, std::generic_category().message(errno));
+  return from_source(std::make_shared<Saved>(path));
+}
+
+}  // namespace isochron::data

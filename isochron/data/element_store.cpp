@@ -1,0 +1,292 @@
+#include "isochron/data/element_store.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <mutex>
+#include <system_error>
+#include <unordered_map>
+
+#include "isochron/base/crc32c.h"
+#include "isochron/base/memory_info.h"
+#include "isochron/data/autotune.h"
+
+namespace isochron::data {
+namespace {
+
+class MemoryStore : public ElementStore {
+ public:
+  explicit MemoryStore(int64_t max_bytes) : max_bytes_(max_bytes) {}
+  bool load(int64_t i, Element& out) override {
+    std::lock_guard lock(mutex_);
+    if (i >= static_cast<int64_t>(elements_.size()) || elements_[static_cast<size_t>(i)].empty()) return false;
+    out = elements_[static_cast<size_t>(i)];
+    return true;
+  }
+  void store(int64_t i, const Element& element) override {
+    std::lock_guard lock(mutex_);
+    if (max_bytes_ < 0) max_bytes_ = available_memory_bytes() / 2;
+    const int64_t bytes = element.bytes() + kOverhead;
+    if (bytes_ + bytes > max_bytes_) {
+      full_ = true;
+      return;
+    }
+    if (i >= static_cast<int64_t>(elements_.size())) elements_.resize(static_cast<size_t>(i) + 1);
+    Element& place = elements_[static_cast<size_t>(i)];
+    if (!place.empty()) return;
+    place = element;
+    bytes_ += bytes;
+    ++count_;
+  }
+  void finish(int64_t total) override {
+    std::lock_guard lock(mutex_);
+    total_ = total;
+    complete_ = count_ == total;
+  }
+  bool complete() const override { return complete_; }
+  int64_t count() const override {
+    std::lock_guard lock(mutex_);
+    return count_;
+  }
+  int64_t total() const override { return total_; }
+  std::string note() const override {
+    std::lock_guard lock(mutex_);
+    if (count_ == 0) return "cache: nothing in memory yet";
+    std::string text =
+        fmt::format("cache: {} elements in memory, {:.1f} MB", count_, static_cast<double>(bytes_) / 1e6);
+    if (total_ > 0)
+      text += fmt::format(", {:.0f} % of all", 100.0 * static_cast<double>(count_) / static_cast<double>(total_));
+    return text + (full_ ? "; no more fit" : "");
+  }
+
+ private:
+  static constexpr int64_t kOverhead = sizeof(Element);
+  mutable std::mutex mutex_;
+  int64_t max_bytes_, bytes_ = 0, count_ = 0;
+  std::atomic<int64_t> total_{0};
+  std::atomic<bool> complete_{false};
+  bool full_ = false;
+  std::vector<Element> elements_;
+};
+
+constexpr char kMagic[8] = {'i', 's', 'o', 'c', 'a', 'c', 'h', '1'};
+constexpr char kEnd[8] = {'i', 's', 'o', 'c', 'e', 'n', 'd', '1'};
+constexpr size_t kFingerprint = 16;  // hexadecimal digits
+constexpr int64_t kHeader = sizeof kMagic + kFingerprint;
+struct RecordHead {
+  int64_t number;
+  uint64_t bytes;
+  uint32_t crc, zero;
+};
+struct Trailer {
+  int64_t total;
+  uint32_t crc, zero;
+  char end[8];
+};
+
+class FileStore : public ElementStore {
+ public:
+  FileStore(std::string path, const std::string& fingerprint)
+      : path_(std::move(path)), fingerprint_(fingerprint.empty() ? "" : hashed(fingerprint)) {}
+  ~FileStore() override {
+    if (fd_ >= 0) close(fd_);
+  }
+
+  bool load(int64_t i, Element& out) override {
+    int64_t offset;
+    {
+      std::lock_guard lock(mutex_);
+      open();
+      const auto found = offsets_.find(i);
+      if (found == offsets_.end()) return false;
+      offset = found->second;
+    }
+    RecordHead head;
+    read_at(offset, &head, sizeof head);
+    std::string bytes(check_size(offset, head.bytes), '\0');
+    read_at(offset + static_cast<int64_t>(sizeof head), bytes.data(), bytes.size());
+    if (head.number != i || crc32c(bytes) != head.crc)
+      fail<FileError>("cache", "{}: the record at offset {} is damaged; delete the file to have it made anew", name(),
+                      offset);
+    StateReader reader(bytes);
+    out = reader.get_element();
+    return true;
+  }
+
+  void store(int64_t i, const Element& element) override {
+    StateWriter writer;
+    writer.put(element);
+    const std::string bytes = writer.take();
+    const RecordHead head{i, bytes.size(), crc32c(bytes), 0};
+    std::string record(reinterpret_cast<const char*>(&head), sizeof head);
+    record += bytes;
+    std::lock_guard lock(mutex_);
+    open();
+    if (complete_ || offsets_.contains(i)) return;
+    write_at(size_, record);
+    offsets_[i] = size_;
+    size_ += static_cast<int64_t>(record.size());
+  }
+
+  void finish(int64_t total) override {
+    std::lock_guard lock(mutex_);
+    open();
+    if (complete_ || static_cast<int64_t>(offsets_.size()) != total) return;
+    std::string table;
+    for (int64_t i = 0; i < total; ++i) {
+      const auto found = offsets_.find(i);
+      if (found == offsets_.end()) return;
+      table.append(reinterpret_cast<const char*>(&found->second), sizeof found->second);
+    }
+    Trailer trailer{total, crc32c(table), 0, {}};
+    std::copy(std::begin(kEnd), std::end(kEnd), trailer.end);
+    table.append(reinterpret_cast<const char*>(&trailer), sizeof trailer);
+    write_at(size_, table);
+    if (fsync(fd_) != 0 || rename(partial().c_str(), path_.c_str()) != 0) fail_with_errno("publish");
+    complete_ = true;
+    total_ = total;
+  }
+  bool complete() const override {
+    std::lock_guard lock(mutex_);
+    const_cast<FileStore*>(this)->open();
+    return complete_;
+  }
+  int64_t count() const override {
+    std::lock_guard lock(mutex_);
+    return static_cast<int64_t>(offsets_.size());
+  }
+  int64_t total() const override { return total_; }
+  std::string note() const override {
+    std::lock_guard lock(mutex_);
+    std::string text = complete_ ? fmt::format("cache: all {} elements in {}", total_.load(), path_)
+                                 : fmt::format("cache: {} elements in {} so far", offsets_.size(), partial());
+    if (stale_) text += "; the file that was there was stale (other data, stages or tag) and is replaced";
+    if (resumed_) text += fmt::format("; went on behind {} elements of an interrupted run", resumed_);
+    return text;
+  }
+
+ private:
+  std::string partial() const { return path_ + ".partial"; }
+  std::string name() const { return complete_ ? path_ : partial(); }
+  [[noreturn]] void fail_with_errno(const char* what) const {
+    fail<FileError>("cache", "can't {} {}: {}", what, name(), std::generic_category().message(errno));
+  }
+  uint64_t check_size(int64_t offset, uint64_t bytes) const {
+    if (bytes > static_cast<uint64_t>(size_ - offset))
+      fail<FileError>("cache", "{}: the record at offset {} claims {} bytes, more than the file has", name(), offset,
+                      bytes);
+    return bytes;
+  }
+  bool try_read(int64_t offset, void* to, size_t bytes) const {
+    return pread(fd_, to, bytes, offset) == static_cast<ssize_t>(bytes);
+  }
+  void read_at(int64_t offset, void* to, size_t bytes) const {
+    if (!try_read(offset, to, bytes)) fail<FileError>("cache", "{}: can't read {} bytes at {}", name(), bytes, offset);
+  }
+  void write_at(int64_t offset, std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t written = pwrite(fd_, bytes.data(), bytes.size(), offset);
+      if (written < 0) fail_with_errno("write");
+      bytes.remove_prefix(static_cast<size_t>(written));
+      offset += written;
+    }
+  }
+
+  // With the lock held, once: the finished file, an interrupted one, or a new one.
+  void open() {
+    if (fd_ >= 0) return;
+    if (open_existing(path_)) {
+      if (read_table()) return;
+      close_file();
+      stale_ = true;
+    }
+    if (open_existing(partial()) && scan_records()) return;
+    close_file();
+    const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
+    std::error_code ignored;
+    if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
+    fd_ = ::open(partial().c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (fd_ < 0) fail_with_errno("create");
+    write_at(
+        0, std::string(kMagic, sizeof kMagic) + (fingerprint_.empty() ? std::string(kFingerprint, '0') : fingerprint_));
+    size_ = kHeader;
+  }
+  void close_file() {
+    if (fd_ >= 0) close(fd_);
+    fd_ = -1;
+    offsets_.clear();
+  }
+  bool open_existing(const std::string& path) {
+    fd_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (fd_ < 0) return false;
+    struct stat status;
+    if (fstat(fd_, &status) != 0) return false;
+    size_ = status.st_size;
+    char header[kHeader];
+    const bool ours = try_read(0, header, sizeof header) && std::equal(std::begin(kMagic), std::end(kMagic), header) &&
+                      (fingerprint_.empty() || std::string_view(header + sizeof kMagic, kFingerprint) == fingerprint_);
+    if (!ours) {
+      stale_ = true;
+      close_file();
+    }
+    return ours;
+  }
+  bool read_table() {
+    Trailer trailer;
+    const auto room = static_cast<int64_t>(sizeof trailer);
+    if (size_ < kHeader + room || !try_read(size_ - room, &trailer, sizeof trailer)) return false;
+    if (!std::equal(std::begin(kEnd), std::end(kEnd), trailer.end) || trailer.total < 0 ||
+        trailer.total > (size_ - kHeader - room) / 8)
+      return false;
+    std::string table(static_cast<size_t>(trailer.total) * 8, '\0');
+    if (!try_read(size_ - room - trailer.total * 8, table.data(), table.size()) || crc32c(table) != trailer.crc)
+      return false;
+    for (int64_t i = 0; i < trailer.total; ++i) {
+      int64_t offset;
+      std::memcpy(&offset, table.data() + i * 8, sizeof offset);
+      if (offset < kHeader || offset + static_cast<int64_t>(sizeof(RecordHead)) > size_) return false;
+      offsets_[i] = offset;
+    }
+    complete_ = true;
+    total_ = trailer.total;
+    return true;
+  }
+  // Keeps the sound records of an interrupted run.
+  bool scan_records() {
+    int64_t at = kHeader;
+    RecordHead head;
+    while (try_read(at, &head, sizeof head)) {
+      const auto body = at + static_cast<int64_t>(sizeof head);
+      if (head.number < 0 || head.bytes > static_cast<uint64_t>(size_ - body)) break;
+      std::string bytes(head.bytes, '\0');
+      if (!try_read(body, bytes.data(), bytes.size()) || crc32c(bytes) != head.crc) break;
+      offsets_[head.number] = at;
+      at = body + static_cast<int64_t>(head.bytes);
+    }
+    size_ = at;
+    resumed_ = static_cast<int64_t>(offsets_.size());
+    return ftruncate(fd_, at) == 0;
+  }
+
+  const std::string path_, fingerprint_;
+  mutable std::mutex mutex_;
+  int fd_ = -1;
+  std::atomic<int64_t> size_{0}, total_{0};
+  std::atomic<bool> complete_{false};
+  bool stale_ = false;
+  int64_t resumed_ = 0;
+  std::unordered_map<int64_t, int64_t> offsets_;
+};
+
+}  // namespace
+
+std::shared_ptr<ElementStore> memory_store(int64_t max_bytes) { return std::make_shared<MemoryStore>(max_bytes); }
+std::shared_ptr<ElementStore> file_store(const std::string& path, const std::string& fingerprint) {
+  if (path.empty()) fail<ValueError>("cache", "the path of the file is empty");
+  return std::make_shared<FileStore>(path, fingerprint);
+}
+
+}  // namespace isochron::data

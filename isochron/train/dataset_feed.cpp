@@ -1,0 +1,71 @@
+#include "isochron/train/dataset_feed.h"
+
+#include "isochron/train/data_checks.h"
+
+namespace isochron {
+namespace {
+
+// A verdict repeated a thousand times tells nothing more.
+constexpr int kMostVerdicts = 4;
+
+}  // namespace
+
+Columns columns_of(const char* what, const data::Element& batch, bool needs_y) {
+  if (batch.empty() || batch.size() > 3 || (needs_y && batch.size() < 2))
+    fail<ValueError>(what, "elements must be (x, y) or (x, y, sample_weight), got {}", data::describe(batch));
+  Columns columns{batch[0], {}, {}};
+  if (batch.size() > 1) columns.y = batch[1];
+  if (batch.size() > 2) columns.weight = batch[2];
+  for (const data::Component& component : batch)
+    if (component.shape().rank() < 1 || component.shape()[0] != batch[0].shape()[0])
+      fail<ShapeError>(what, "elements must be batches of one size, got {}; did you forget .batch(32)?",
+                       data::describe(batch));
+  return columns;
+}
+
+DatasetFeed::DatasetFeed(const char* what, const data::Dataset& dataset) : what_(what), dataset_(dataset.prefetch()) {
+  if (dataset.size() >= 0) batches_ = dataset.size();
+  if (batches_ == 0) fail<ValueError>(what, "the data set is empty");
+}
+
+bool DatasetFeed::next(Columns& batch) {
+  ScopedSpan span(Phase::input, "next batch");
+  const int64_t begin = monotonic_ns();
+  if (!pass_) {
+    pass_ = dataset_.begin();
+    seen_ = 0;
+  } else {
+    ++*pass_;
+  }
+  waited_ns_ += monotonic_ns() - begin;
+  if (*pass_ == std::default_sentinel) {
+    pass_.reset();
+    batches_ = seen_;
+    return false;
+  }
+  ++seen_;
+  batch = columns_of(what_, **pass_);
+  return true;
+}
+
+void DatasetFeed::begin_epoch() {
+  waited_ns_ = 0;
+  epoch_begin_ns_ = monotonic_ns();
+  before_ = dataset_.report();
+}
+
+void DatasetFeed::end_epoch(int epoch, Timeline& timeline) {
+  if (told_ >= kMostVerdicts) return;
+  const data::PipelineReport after = dataset_.report();
+  const double seconds = seconds_between(epoch_begin_ns_, monotonic_ns());
+  std::string verdict = data::input_verdict(before_, after, epoch, seconds, static_cast<double>(waited_ns_) * 1e-9);
+  const bool waited = !verdict.empty();
+  if (!waited && waited_last_)
+    verdict = fmt::format("epoch {} did not wait{}", epoch, after.cache_full ? " because `cache` was full" : "");
+  waited_last_ = waited;
+  if (verdict.empty()) return;
+  ++told_;
+  timeline.fact("input.verdict", std::move(verdict), "pipeline");
+}
+
+}  // namespace isochron

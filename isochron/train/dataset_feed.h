@@ -1,0 +1,42 @@
+// Batches for training from a Dataset, and what its pipeline had to do with the length of each epoch.
+#pragma once
+
+#include <optional>
+
+#include "isochron/data/dataset.h"
+#include "isochron/timeline/timeline.h"
+#include "isochron/train/training.h"
+
+namespace isochron {
+
+// x, y and sample weights of a batch, by position; a missing y is undefined. Shares the bytes.
+Columns columns_of(const char* what, const data::Element& batch, bool needs_y = true);
+
+class DatasetFeed {
+ public:
+  DatasetFeed(const char* what, const data::Dataset& dataset);
+
+  // The next batch; false at the end of a pass, and the next call begins another one. Time spent here is input.
+  bool next(Columns& batch);
+  // Batches of a pass, or nothing where that is unknown (yet).
+  std::optional<int64_t> batches() const { return batches_; }
+
+  void begin_epoch();
+  // Says on the timeline who made training wait, if anybody did.
+  void end_epoch(int epoch, Timeline& timeline);
+  // The pass ends here, wherever it is.
+  void stop() { pass_.reset(); }
+
+ private:
+  const char* const what_;
+  data::Dataset dataset_;  // runs ahead
+  std::optional<data::DatasetIterator> pass_;
+  std::optional<int64_t> batches_;
+  int64_t seen_ = 0;
+  data::PipelineReport before_;
+  int64_t epoch_begin_ns_ = 0, waited_ns_ = 0;
+  int told_ = 0;
+  bool waited_last_ = false;
+};
+
+}  // namespace isochron
