@@ -12,6 +12,8 @@ namespace {
 
 // Less than this share of an epoch is not worth a sentence.
 constexpr double kWorthSaying = 0.05;
+// Nor is less than this, in seconds.
+constexpr double kNoticeable = 2e-3;
 
 double difference(const PipelineReport& earlier, const StageReport& later) {
   for (const StageReport& stage : earlier.stages)
@@ -113,7 +115,7 @@ std::string PipelineReport::to_string() const {
 
 std::string input_verdict(const PipelineReport& earlier, const PipelineReport& later, int epoch, double seconds,
                           double waited) {
-  if (seconds <= 0 || waited < kWorthSaying * seconds) return {};
+  if (waited < kNoticeable || waited < kWorthSaying * seconds) return {};
   const StageReport* slowest = nullptr;
   double busy = 0;
   for (const StageReport& stage : later.stages)

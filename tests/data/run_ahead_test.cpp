@@ -170,8 +170,8 @@ TEST(RunAhead, TheNextPassIsReadyWhenThisOneEnds) {
                               })
                               .prefetch(4);
   numbers(dataset);
-  for (int wait = 0; wait < 2000 && made < 12; ++wait) nap(1000);
-  EXPECT_GE(made, 12);
+  for (int wait = 0; wait < 2000 && made < 10; ++wait) nap(1000);
+  EXPECT_GE(made, 10);  // the end of a pass and what is being made take places in the window too
   EXPECT_LE(made, 16);
 }
 

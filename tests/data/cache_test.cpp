@@ -1,0 +1,252 @@
+// Caches, saved data sets, reports, loaders.
+#include <atomic>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "isochron/base/files.h"
+#include "isochron/data/dataset.h"
+#include "isochron/data/loader.h"
+#include "isochron/ops/ops.h"
+#include "tests/data/collect.h"
+
+namespace isochron::data {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+Dataset stream(const Dataset& dataset) {
+  return dataset.filter([](const Element&) { return true; });
+}
+
+// Counts how often elements are made.
+struct Counted {
+  std::atomic<int> calls{0};
+  Dataset over(const Dataset& input) {
+    return input.map([this](int64_t x) {
+      ++calls;
+      return x * x;
+    });
+  }
+};
+
+std::vector<int64_t> squares(int64_t n) {
+  std::vector<int64_t> all;
+  for (int64_t i = 0; i < n; ++i) all.push_back(i * i);
+  return all;
+}
+
+TEST(Cache, InMemoryEveryElementIsMadeOnce) {
+  for (const Dataset& input : {range(20), stream(range(20))}) {
+    Counted counted;
+    const Dataset dataset = counted.over(input).cache();
+    for (int pass = 0; pass < 3; ++pass) EXPECT_EQ(numbers(dataset), squares(20));
+    EXPECT_EQ(counted.calls, 20);
+    EXPECT_THAT(dataset.report().to_string(), HasSubstr("cache: 20 elements in memory"));
+    EXPECT_TRUE(dataset.report().cache_full);
+  }
+}
+
+TEST(Cache, InMemoryKeepsWhatFits) {
+  Counted counted;
+  const Dataset dataset = counted.over(range(100)).cache({.max_bytes = 10'000});
+  EXPECT_EQ(numbers(dataset), squares(100));
+  EXPECT_EQ(numbers(dataset), squares(100));
+  EXPECT_GT(counted.calls, 100);
+  EXPECT_LT(counted.calls, 200);
+  EXPECT_THAT(dataset.report().to_string(), HasSubstr("no more fit"));
+}
+
+TEST(Cache, ShufflesAboveAndBelow) {
+  Counted counted;
+  const Dataset above = counted.over(range(50)).cache().shuffle(50, {.seed = 1});
+  EXPECT_NE(numbers(above), numbers(above));
+  EXPECT_EQ(counted.calls, 50);
+  const Dataset below = range(50).shuffle(50, {.seed = 1}).cache();
+  EXPECT_EQ(numbers(below), numbers(below));
+}
+
+TEST(Cache, InAFileForTheNextRun) {
+  const TempFolder folder;
+  const std::string path = folder.file("cache");
+  Counted first, second;
+  for (const bool as_stream : {false, true}) {
+    std::filesystem::remove(path);
+    const auto make = [&](Counted& counted, const std::string& tag) {
+      return counted.over(as_stream ? stream(range(30)) : range(30)).cache(path, {.tag = tag});
+    };
+    first.calls = second.calls = 0;
+    EXPECT_EQ(numbers(make(first, "a")), squares(30));
+    EXPECT_EQ(first.calls, 30);
+    EXPECT_TRUE(std::filesystem::exists(path));
+    EXPECT_FALSE(std::filesystem::exists(path + ".partial"));
+    EXPECT_EQ(numbers(make(second, "a")), squares(30));
+    EXPECT_EQ(second.calls, 0);
+    const Dataset stale = make(second, "b");
+    EXPECT_EQ(numbers(stale), squares(30));
+    EXPECT_EQ(second.calls, 30);
+    EXPECT_THAT(stale.report().to_string(), HasSubstr("stale"));
+  }
+}
+
+TEST(Cache, AnInterruptedFileIsGoneOnWith) {
+  const TempFolder folder;
+  const std::string path = folder.file("cache");
+  Counted first, second;
+  {
+    const Dataset dataset = first.over(range(30)).cache(path);
+    int64_t seen = 0;
+    for ([[maybe_unused]] const Element& e : dataset)
+      if (++seen == 12) break;
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+  // The last record was cut while it was written.
+  const std::string partial = path + ".partial";
+  std::filesystem::resize_file(partial, std::filesystem::file_size(partial) - 3);
+  const Dataset dataset = second.over(range(30)).cache(path);
+  EXPECT_EQ(numbers(dataset), squares(30));
+  EXPECT_EQ(second.calls, 30 - 11);
+  EXPECT_TRUE(std::filesystem::exists(path));
+  EXPECT_THAT(dataset.report().to_string(), HasSubstr("went on behind 11 elements"));
+}
+
+TEST(Cache, DamageIsFound) {
+  const TempFolder folder;
+  const std::string path = folder.file("cache");
+  numbers(range(30).cache(path));
+  std::string bytes = read_file(path);
+  bytes[60] = static_cast<char>(bytes[60] ^ 0x10);
+  write_file(path, bytes);
+  try {
+    numbers(range(30).cache(path));
+    FAIL();
+  } catch (const FileError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("at offset 24 is damaged"));
+  }
+}
+
+TEST(Cache, SavedDataSetsAreLoadedWithNumbers) {
+  const TempFolder folder;
+  const std::string path = folder.file("saved");
+  const Dataset made = stream(range(10)).map(
+      [](int64_t x) { return std::tuple(std::string(static_cast<size_t>(x), 'a'), zeros({x}), x); });
+  made.save(path);
+  made.save(path);
+  const Dataset loaded = load(path);
+  EXPECT_EQ(loaded.size(), 10);
+  EXPECT_THAT(numbers(loaded.skip(7), 2), ElementsAre(7, 8, 9));
+  const Element last = *loaded.skip(9).begin();
+  EXPECT_EQ(last[0].text(), "aaaaaaaaa");
+  EXPECT_EQ(last[1].shape(), Shape({9}));
+  EXPECT_THROW(load(folder.file("nothing")), FileError);
+  write_file(folder.file("other"), "no data set");
+  EXPECT_THROW(load(folder.file("other")), FileError);
+}
+
+TEST(Report, StagesThreadsAndPlan) {
+  const Dataset dataset = from_tensor_slices(tensor({1.f, 2.f, 3.f}))
+                              .map([](Tensor x) { return x * 2; }, {.num_parallel_calls = 2, .name = "double"})
+                              .batch(2)
+                              .cast({.dtype = DType::float64})
+                              .prefetch();
+  for ([[maybe_unused]] const Element& e : dataset) {
+  }
+  const std::string report = dataset.report().to_string();
+  EXPECT_THAT(report, HasSubstr("map(double, 2 in parallel)"));
+  EXPECT_THAT(report, HasSubstr("threads of map(double, 2 in parallel): "));
+  EXPECT_EQ(dataset.explain(),
+            "asked for:\nprefetch\ncast 0: float64\nbatch(2)\nmap(double, 2 in parallel)\nfrom_tensor_slices(3 rows)\n"
+            "runs:\nprefetch\nbatch(2, cast 0: float64)\nmap(double, 2 in parallel)\nfrom_tensor_slices(3 rows)\n");
+  EXPECT_THAT(range(3).filter([](int64_t) { return true; }).explain(), HasSubstr("filter()  [stream]\nrange(3)\n"));
+}
+
+TEST(Report, InspectShowsEveryStage) {
+  const std::string text = range(5).map([](int64_t x) { return x + 10; }, {.name = "add"}).batch(2).inspect(2);
+  EXPECT_THAT(text, HasSubstr("range(5)\n     0"));
+  EXPECT_THAT(text, HasSubstr("(int64()) 11\n"));
+  EXPECT_THAT(text, HasSubstr("batch(2)\n     0"));
+  EXPECT_THAT(text, HasSubstr("(int64(2))"));
+}
+
+TEST(Report, VerdictsNameWhoMadeTrainingWait) {
+  PipelineReport before, after;
+  after.stages = {{"source", 10, 0, 0, 0.1, -1}, {"map(decode)", 10, 0, 0, 2.0, 1.0}};
+  EXPECT_EQ(input_verdict(before, after, 1, 1.0, 0.01), "");
+  EXPECT_THAT(
+      input_verdict(before, after, 1, 1.0, 0.41),
+      HasSubstr("training waited 41 % of epoch 1 for `map(decode)`: it runs in the training thread at 100 % CPU"));
+  after.threads = {{"map(decode)", "", 2}};
+  EXPECT_EQ(input_verdict(before, after, 1, 1.0, 0.41),
+            "training waited 41 % of epoch 1 for `map(decode)`: 2 threads at 100 % CPU");
+}
+
+struct Rows : MapStyleDataset {
+  int64_t size() const override { return 10; }
+  Element get(int64_t i) const override { return make_element(zeros({2}) + static_cast<double>(i), i); }
+};
+
+TEST(Loader, BatchesInOrderAndShuffled) {
+  for (const int64_t workers : {0, 2}) {
+    const DataLoader plain(std::make_shared<Rows>(), {.batch_size = 4, .workers = workers});
+    EXPECT_EQ(plain.size(), 3);
+    EXPECT_THAT(numbers(plain.dataset(), 1), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9));
+    const DataLoader shuffled(std::make_shared<Rows>(),
+                              {.batch_size = 4, .shuffle = true, .workers = workers, .drop_last = true, .seed = 3});
+    EXPECT_EQ(shuffled.size(), 2);
+    const std::vector<int64_t> first = numbers(shuffled.dataset(), 1);
+    EXPECT_EQ(first.size(), 8u);
+    EXPECT_NE(first, numbers(shuffled.dataset(), 1));
+  }
+  for (const Element& batch : DataLoader(range(3), {.batch_size = 3})) EXPECT_EQ(batch[0].shape(), Shape({3}));
+  const DataLoader own(range(4), {.batch_size = 2, .collate = [](const std::vector<Element>& rows) {
+                                    return make_element(static_cast<int64_t>(rows.size()));
+                                  }});
+  EXPECT_THAT(numbers(own.dataset()), Each(2));
+}
+
+TEST(Loader, Samplers) {
+  const auto seen = [](const std::shared_ptr<const Sampler>& sampler) {
+    return numbers(DataLoader(range(10), {.batch_size = 3, .sampler = sampler}).dataset());
+  };
+  const auto as_set = [](const std::vector<int64_t>& values) {
+    return std::set<int64_t>(values.begin(), values.end());
+  };
+  EXPECT_EQ(as_set(seen(random_sampler(10, {.seed = 1}))).size(), 10u);
+  EXPECT_EQ(seen(random_sampler(10, {.replacement = true, .num_samples = 25, .seed = 1})).size(), 25u);
+  EXPECT_EQ(as_set(seen(subset_random_sampler({2, 4, 6}, 1))), (std::set<int64_t>{2, 4, 6}));
+  // Shares of all replicas together: every element, once; some twice where they do not divide evenly.
+  std::multiset<int64_t> all;
+  for (int64_t rank = 0; rank < 3; ++rank)
+    for (int64_t i : seen(distributed_sampler(10, 3, rank))) all.insert(i);
+  EXPECT_EQ(all.size(), 12u);
+  EXPECT_EQ(std::set<int64_t>(all.begin(), all.end()).size(), 10u);
+  EXPECT_THAT(seen(distributed_sampler(10, 3, 1, {.shuffle = false, .drop_last = true})), ElementsAre(1, 4, 7));
+
+  std::map<int64_t, int> counts;
+  for (int64_t i : seen(weighted_random_sampler({0, 1, 3}, 4000, {.seed = 2}))) ++counts[i];
+  EXPECT_EQ(counts[0], 0);
+  EXPECT_NEAR(counts[2], 3000, 150);  // 5.5 standard deviations
+  EXPECT_EQ(as_set(seen(weighted_random_sampler({1, 2, 0, 3}, 3, {.replacement = false, .seed = 1}))),
+            (std::set<int64_t>{0, 1, 3}));
+  EXPECT_THROW(weighted_random_sampler({1, 0}, 2, {.replacement = false}), ValueError);
+  EXPECT_THROW(DataLoader(range(3), {.shuffle = true, .sampler = random_sampler(3)}), ValueError);
+  EXPECT_THROW(DataLoader(stream(range(3)), {.sampler = random_sampler(3)}), ValueError);
+}
+
+TEST(Random, SeedsOfElementsFollowFromPassAndNumberAlone) {
+  const auto draws = [](int64_t calls) {
+    return range(50).map([](int64_t, const ElementContext& at) { return static_cast<int64_t>(at.random_seed >> 1); },
+                         {.num_parallel_calls = calls});
+  };
+  const Dataset one = draws(1), many = draws(4);
+  const std::vector<int64_t> first = numbers(one);
+  EXPECT_EQ(first, numbers(many));
+  EXPECT_EQ(std::set<int64_t>(first.begin(), first.end()).size(), 50u);
+  EXPECT_THAT(numbers(one), Not(testing::ContainerEq(first)));
+}
+
+}  // namespace
+}  // namespace isochron::data
