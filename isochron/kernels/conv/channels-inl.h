@@ -27,34 +27,52 @@ HWY_INLINE void for_channels(int64_t begin, int64_t end, F&& f) {
   for (; c < end; ++c) f(hn::CappedTag<T, 1>(), c);
 }
 
-// The part of a window that lies in the image, for one output pixel.
-struct Seen {
-  int64_t first[3];          // where the window starts, perhaps in the padding
-  int64_t begin[3], end[3];  // taps inside
-  Seen(const ConvShape& s, const PixelWalk& at) {
+// The part of a window that lies in the image, for one output pixel. Its elements are looked for once and used for
+// every vector of channels, unless they are very many.
+class Seen {
+ public:
+  Seen(const ConvShape& s, const PixelWalk& at) : kept_(s.taps() <= kMostKept) {
     const int64_t place[3] = {at.z, at.y, at.x};
     for (size_t i = 0; i < 3; ++i) {
-      first[i] = place[i] * s.stride[i] - s.pad[i];
+      first_[i] = place[i] * s.stride[i] - s.pad[i];
       const int64_t step = s.dilation[i];
-      begin[i] = first[i] >= 0 ? 0 : (-first[i] + step - 1) / step;
-      end[i] = std::min(s.window[i], (s.in[i] - first[i] + step - 1) / step);
+      begin_[i] = first_[i] >= 0 ? 0 : (-first_[i] + step - 1) / step;
+      end_[i] = std::min(s.window[i], (s.in[i] - first_[i] + step - 1) / step);
     }
+    if (kept_) find(s, [&](int64_t tap, int64_t pixel) { elements_[count_++] = {tap, pixel}; });
   }
   int64_t count() const {
     int64_t n = 1;
-    for (size_t i = 0; i < 3; ++i) n *= std::max<int64_t>(end[i] - begin[i], 0);
+    for (size_t i = 0; i < 3; ++i) n *= std::max<int64_t>(end_[i] - begin_[i], 0);
     return n;
   }
   // f(tap, pixel of the image) in the order of the taps
   template <class F>
   HWY_INLINE void each(const ConvShape& s, F&& f) const {
-    for (int64_t z = begin[0]; z < end[0]; ++z)
-      for (int64_t y = begin[1]; y < end[1]; ++y) {
-        const int64_t line = ((first[0] + z * s.dilation[0]) * s.in[1] + first[1] + y * s.dilation[1]) * s.in[2];
+    if (!kept_) return find(s, f);
+    for (int i = 0; i < count_; ++i) f(elements_[i].tap, elements_[i].pixel);
+  }
+
+ private:
+  template <class F>
+  HWY_INLINE void find(const ConvShape& s, F&& f) const {
+    for (int64_t z = begin_[0]; z < end_[0]; ++z)
+      for (int64_t y = begin_[1]; y < end_[1]; ++y) {
+        const int64_t line = ((first_[0] + z * s.dilation[0]) * s.in[1] + first_[1] + y * s.dilation[1]) * s.in[2];
         const int64_t taps = (z * s.window[1] + y) * s.window[2];
-        for (int64_t x = begin[2]; x < end[2]; ++x) f(taps + x, line + first[2] + x * s.dilation[2]);
+        for (int64_t x = begin_[2]; x < end_[2]; ++x) f(taps + x, line + first_[2] + x * s.dilation[2]);
       }
   }
+
+  static constexpr int kMostKept = 32;
+  struct Element {
+    int64_t tap, pixel;
+  };
+  int64_t first_[3];           // where the window starts, perhaps in the padding
+  int64_t begin_[3], end_[3];  // taps inside
+  bool kept_;
+  int count_ = 0;
+  Element elements_[kMostKept];
 };
 
 }  // namespace isochron::kernels::HWY_NAMESPACE

@@ -38,18 +38,51 @@ inline void copy_run(const T* from, T* to, int64_t n) {
   for (int64_t i = 0; i < n; ++i) to[i] = from[i];
 }
 
+// One row of taps that lies in the image as a whole; N elements, or n when N is 0.
+template <int N, class T>
+inline void copy_row(const T* from, T* to, int64_t n) {
+  if constexpr (N > 0)
+    std::memcpy(to, from, N * sizeof(T));
+  else
+    copy_run(from, to, n);
+}
+
 // Patches of output pixels pixel .. pixel + count, columns cut.begin .. cut.end -> patches (count, width)
-template <class T>
-void gather(const ConvShape& s, const T* x, int64_t pixel, int64_t count, const PatchCut& cut, T* patches) {
-  const int64_t width = cut.end - cut.begin, image = s.in_pixels() * s.in_channels;
+template <int N, class T>
+void gather_rows(const ConvShape& s, const T* x, int64_t pixel, int64_t count, const PatchCut& cut, T* patches) {
+  const int64_t width = cut.end - cut.begin, channels = s.in_channels, image = s.in_pixels() * channels;
+  const int64_t row = s.window[2] * channels;
+  const bool merged = s.groups == 1 && s.dilation[2] == 1 && width == s.depth();
+  const auto fits = [&](size_t axis, int64_t first) {
+    return first >= 0 && first + (s.window[axis] - 1) * s.dilation[axis] < s.in[axis];
+  };
   PixelWalk at(s, pixel);
   for (int64_t i = 0; i < count; ++i, at.next(s)) {
     T* patch = patches + i * width;
     const T* from = x + at.image * image;
+    const int64_t z = at.z * s.stride[0] - s.pad[0], y = at.y * s.stride[1] - s.pad[1],
+                  column = at.x * s.stride[2] - s.pad[2];
+    if (merged && fits(0, z) && fits(1, y) && fits(2, column)) {
+      for (int64_t kz = 0; kz < s.window[0]; ++kz)
+        for (int64_t ky = 0; ky < s.window[1]; ++ky, patch += row) {
+          const int64_t line = (z + kz * s.dilation[0]) * s.in[1] + y + ky * s.dilation[1];
+          copy_row<N>(from + (line * s.in[2] + column) * channels, patch, row);
+        }
+      continue;
+    }
     for_each_piece(
         s, at.z, at.y, at.x, cut, [&](int64_t k, int64_t offset, int64_t n) { copy_run(from + offset, patch + k, n); },
         [&](int64_t k, int64_t n) { std::fill_n(patch + k, n, T{0}); });
   }
+}
+
+// Rows of 3 and 9 elements, 3x3 kernels over one or three channels, are too short for a call each.
+template <class T>
+void gather(const ConvShape& s, const T* x, int64_t pixel, int64_t count, const PatchCut& cut, T* patches) {
+  const int64_t row = s.window[2] * s.in_channels;
+  if (row == 3) return gather_rows<3>(s, x, pixel, count, cut, patches);
+  if (row == 9) return gather_rows<9>(s, x, pixel, count, cut, patches);
+  gather_rows<0>(s, x, pixel, count, cut, patches);
 }
 
 // The reverse: patches of one image added onto what they were seen in.
@@ -92,13 +125,13 @@ Product<T> input_product(const ConvShape& s, int64_t pixels) {
           .ldc = s.pointwise() ? s.in_channels : s.depth()};
 }
 
-// dkernel (rows, group_out) += patches^T (rows, pixels) dy (pixels, group_out)
+// dkernel (rows, group_out) += patches^T (rows, pixels) dy (pixels, group_out); patches are `width` long
 template <class T>
-Product<T> kernel_product(const ConvShape& s, int64_t rows, int64_t pixels) {
+Product<T> kernel_product(const ConvShape& s, int64_t rows, int64_t width, int64_t pixels) {
   return {.m = rows,
           .n = s.group_out(),
           .k = pixels,
-          .lda = s.pointwise() ? s.in_channels : rows,
+          .lda = s.pointwise() ? s.in_channels : width,
           .trans_a = true,
           .ldb = s.out_channels,
           .ldc = s.out_channels};
@@ -205,8 +238,10 @@ void conv_input_grad(const ConvShape& s, const T* dy, const T* turned, T* dx, vo
 
 namespace {
 
-// Rows of dkernel that a thread computes.
+// Rows of dkernel that a thread computes, and the part of the patches it gathers for them: short ones whole.
 Share kernel_rows(const ConvShape& s, int thread, int threads) { return share_of(s.depth(), 1, thread, threads); }
+constexpr int64_t kShortPatch = 64;
+Share gathered(const ConvShape& s, const Share& rows) { return s.depth() <= kShortPatch ? Share{0, s.depth()} : rows; }
 
 }  // namespace
 
@@ -214,30 +249,31 @@ template <class T>
 size_t conv_kernel_grad_scratch(const ConvShape& s, int threads) {
   size_t bytes = 0;
   for (int thread = 0; thread < threads; ++thread) {
-    const Share mine = kernel_rows(s, thread, threads);
-    const int64_t rows = mine.end - mine.begin;
-    bytes =
-        std::max(bytes, scratch_bytes<T>(s, rows, [&](int64_t pixels) { return kernel_product<T>(s, rows, pixels); }));
+    const Share mine = kernel_rows(s, thread, threads), part = gathered(s, mine);
+    const int64_t rows = mine.end - mine.begin, width = part.end - part.begin;
+    bytes = std::max(
+        bytes, scratch_bytes<T>(s, width, [&](int64_t pixels) { return kernel_product<T>(s, rows, width, pixels); }));
   }
   return bytes;
 }
 
 template <class T>
 void conv_kernel_grad(const ConvShape& s, const T* x, const T* dy, T* dkernel, void* scratch, int thread, int threads) {
-  const Share mine = kernel_rows(s, thread, threads);
+  const Share mine = kernel_rows(s, thread, threads), part = gathered(s, mine);
   if (mine.empty()) return;
-  const int64_t rows = mine.end - mine.begin, own_out = s.group_out(), block = block_pixels<T>(rows);
+  const int64_t rows = mine.end - mine.begin, width = part.end - part.begin, own_out = s.group_out();
+  const int64_t block = block_pixels<T>(width), pixels = s.batch * s.out_pixels();
   T* patches = static_cast<T*>(scratch);
   void* inner =
-      static_cast<char*>(scratch) + (s.pointwise() ? 0 : aligned(static_cast<size_t>(block * rows) * sizeof(T)));
-  const int64_t pixels = s.batch * s.out_pixels();
+      static_cast<char*>(scratch) + (s.pointwise() ? 0 : aligned(static_cast<size_t>(block * width) * sizeof(T)));
   if (pixels == 0) std::fill_n(dkernel + mine.begin * s.out_channels, rows * s.out_channels, T{0});
   for (int64_t pixel = 0; pixel < pixels; pixel += block) {
     const int64_t count = std::min(block, pixels - pixel);
     for (int64_t group = 0; group < s.groups; ++group) {
-      if (!s.pointwise()) gather(s, x, pixel, count, {group, mine.begin, mine.end, 0, s.in[1]}, patches);
-      Product<T> product = kernel_product<T>(s, rows, count);
-      product.a = s.pointwise() ? x + pixel * s.in_channels + group * s.group_in() + mine.begin : patches;
+      if (!s.pointwise()) gather(s, x, pixel, count, {group, part.begin, part.end, 0, s.in[1]}, patches);
+      Product<T> product = kernel_product<T>(s, rows, width, count);
+      product.a = s.pointwise() ? x + pixel * s.in_channels + group * s.group_in() + mine.begin
+                                : patches + mine.begin - part.begin;
       product.b = dy + pixel * s.out_channels + group * own_out;
       product.c = dkernel + mine.begin * s.out_channels + group * own_out;
       product.accumulate = pixel > 0;

@@ -68,8 +68,7 @@ void mean_pixels(const ConvShape& s, const PoolArgs<T>& a, Share pixels) {
   });
 }
 
-// kCover: the windows lie side by side over the whole image, so that each element is written once; else the gradient is
-// added onto zeros.
+// kCover: each element is written once, after it was read; else the gradient is added onto zeros.
 template <class T, bool kCover>
 void max_backward_pixels(const ConvShape& s, const PoolArgs<T>& a, Share pixels) {
   const int64_t channels = s.in_channels, image_size = s.in_pixels() * channels;
@@ -122,11 +121,8 @@ void pool_work(PoolWork work, const ConvShape& s, const PoolArgs<T>& a, int thre
   if (work == PoolWork::max) return max_pixels<T, false>(s, a, mine);
   if (work == PoolWork::max_pick) return max_pixels<T, true>(s, a, mine);
   if (work == PoolWork::mean) return mean_pixels<T>(s, a, mine);
-  bool cover = true;
-  for (size_t i = 0; i < 3; ++i)
-    cover = cover && s.window[i] == s.stride[i] && s.pad[i] == 0 && s.in[i] == s.out[i] * s.stride[i];
   const bool max = work == PoolWork::max_backward;
-  if (cover) return max ? max_backward_pixels<T, true>(s, a, mine) : mean_backward_pixels<T, true>(s, a, mine);
+  if (covers(s)) return max ? max_backward_pixels<T, true>(s, a, mine) : mean_backward_pixels<T, true>(s, a, mine);
   const Share images = share_of(s.batch, 1, thread, threads);
   const int64_t image_size = s.in_pixels() * s.in_channels;
   std::fill(a.result + images.begin * image_size, a.result + images.end * image_size, T{0});

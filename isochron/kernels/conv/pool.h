@@ -16,6 +16,14 @@ struct PoolArgs {
   bool count_padding = false;
 };
 
+// Whether the windows lie side by side over the whole image, so that each element belongs to exactly one. Then
+// max_backward may write dx over x.
+inline bool covers(const ConvShape& s) {
+  for (size_t i = 0; i < 3; ++i)
+    if (s.window[i] != s.stride[i] || s.pad[i] != 0 || s.in[i] != s.out[i] * s.stride[i]) return false;
+  return true;
+}
+
 enum class PoolWork {
   max,           // x -> y
   max_pick,      // from, where x is the first maximum of its window -> y

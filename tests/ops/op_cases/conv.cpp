@@ -172,9 +172,9 @@ std::vector<OpCase> conv_cases() {
                   },
                   tensor(std::vector<double>{NAN, 3}, {1, 2, 1})}},
        .slopes = {{{points({2, 4, 3, 2})},
-                   [](const Tensors& t) {
-                     return max_pool(t[0], {.window = {2}, .strides = {1}, .padding = "same"});
-                   }}},
+                   [](const Tensors& t) { return max_pool(t[0], {.window = {2}, .strides = {1}, .padding = "same"}); }},
+                  {{points({1, 7, 6, 2})},
+                   [](const Tensors& t) { return max_pool(t[0], {.window = {6}, .strides = {1}}); }}},
        .refusals = {{[] {
                        return max_pool(zeros({1, 1, 4, 2}));
                      },
@@ -214,9 +214,9 @@ std::vector<OpCase> conv_cases() {
       {.op = "avg_pool",
        .forward = [](const ReferenceCase& c) { return Tensors{avg_pool(c.inputs[0], pool_options(c))}; },
        .slopes = {{{points({2, 4, 3, 2})},
-                   [](const Tensors& t) {
-                     return avg_pool(t[0], {.window = {2}, .strides = {1}, .padding = "same"});
-                   }}},
+                   [](const Tensors& t) { return avg_pool(t[0], {.window = {2}, .strides = {1}, .padding = "same"}); }},
+                  {{points({1, 7, 6, 2})},
+                   [](const Tensors& t) { return avg_pool(t[0], {.window = {6}, .strides = {1}}); }}},
        .refusals = {{[] {
                        return avg_pool(zeros({1, 4, 4, 2}), {.window = {2, 2, 2}});
                      },
