@@ -31,7 +31,7 @@ class Clock : public Callback {
   void on_epoch_begin(int, const Logs&) override { epoch_start_ = monotonic_ns(); }
   void on_epoch_end(int, const Logs&) override {
     result_.epochs_ms.push_back(seconds_between(epoch_start_, monotonic_ns()) * 1e3);
-    result_.rss_by_epoch.push_back(static_cast<double>(resident_bytes()) / (1 << 20));
+    result_.rss_by_epoch.push_back(static_cast<double>(exact_resident_bytes()) / (1 << 20));
   }
   void on_train_batch_end(int64_t, const Logs&) override {
     if (!result_.first_step_ns) result_.first_step_ns = monotonic_ns();

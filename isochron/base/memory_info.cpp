@@ -29,6 +29,11 @@ int64_t resident_bytes() {
   return second ? std::atoll(second) * sysconf(_SC_PAGESIZE) : 0;
 }
 
+int64_t exact_resident_bytes() {
+  const int64_t exact = kilobytes_line("/proc/self/smaps_rollup", "Rss:");
+  return exact > 0 ? exact : resident_bytes();
+}
+
 int64_t peak_resident_bytes() { return kilobytes_line("/proc/self/status", "VmHWM:"); }
 
 int64_t available_memory_bytes() {

@@ -47,6 +47,7 @@ class Workers {
   std::mutex in_use;  // held during a run and a resize
 
   void run(int threads, Body body, void* context);
+  int ensure(int workers);
   void shrink(int workers);
   void barrier(bool leave);
 
@@ -56,7 +57,6 @@ class Workers {
     std::thread thread;
   };
 
-  int ensure(int workers);
   void post(Mailbox& mail, int threads, Body body, void* context);
   void loop(Mailbox& mail, int thread);
   void call(Body body, void* context, int thread, int threads) noexcept;
@@ -235,6 +235,13 @@ void ThreadTeam::resize(int threads) {
   std::lock_guard lock(team.in_use);
   team.shrink(threads - 1);
   g_size.store(threads);
+}
+
+void ThreadTeam::start() {
+  if (size() == 1 || t_threads_in_run != 0) return;
+  Workers& team = workers();
+  std::lock_guard lock(team.in_use);
+  team.ensure(size() - 1);
 }
 
 void ThreadTeam::run(int threads, void (*body)(void* context, int thread, int threads), void* context) {

@@ -14,7 +14,7 @@
 // pool for every user thread.
 //
 // Contract
-// - Nothing starts before the first run() with more than one thread, and then only the threads needed.
+// - Nothing starts before start() or the first run() with more than one thread, and then only the threads needed.
 // - A body takes the number of threads it is given: run() may use fewer than asked. It uses one inside
 //   another run(), and while another user thread is in run().
 // - Denormals are flushed in every thread of a run(); the caller's setting is restored afterwards.
@@ -35,6 +35,9 @@ class ThreadTeam {
   int size() const;
   // 1 … 1024, else ValueError. Waits for a run() in another thread; StateError inside run().
   void resize(int threads);
+
+  // Starts all threads, so that the first run() finds them; without it, it starts them itself.
+  void start();
 
   // Runs body(context, thread, threads) on up to `threads` threads; the caller is thread 0. Returns
   // when all have finished and rethrows the first exception. Allocates nothing once threads exist.

@@ -394,6 +394,7 @@ void Compiler::place_barriers() {
 }
 
 void Compiler::emit() {
+  const Op& check_finite = op_named("check_finite");
   for (size_t c = 0; c < calls_.size(); ++c) {
     Call& call = calls_[c];
     Instruction instruction;
@@ -404,6 +405,7 @@ void Compiler::emit() {
     instruction.serial = call.serial;
     instruction.barrier_before = barrier_before_[c];
     instruction.gate_before = static_cast<int32_t>(c) == gate_;
+    instruction.checks_numbers = call.node >= 0 && graph_.nodes[static_cast<size_t>(call.node)].op == &check_finite;
     instruction.first_input = static_cast<int32_t>(out_->places_.size());
     instruction.input_count = static_cast<int32_t>(call.inputs.size());
     for (int32_t in : call.inputs) out_->places_.push_back(buffers_[static_cast<size_t>(in)].place);

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "isochron/base/clock.h"
 #include "isochron/base/threads.h"
 #include "isochron/exec/workspace.h"
 #include "isochron/timeline/timeline.h"
@@ -12,18 +13,18 @@ namespace isochron {
 
 Executable::~Executable() = default;
 
-void Executable::prepare_memory(int threads) {
-  if (threads != prepared_threads_) {
+void Executable::prepare_memory(int shares) {
+  if (shares != shares_) {
     scratch_bytes_ = shared_bytes_ = 0;
     for (const Instruction& call : instructions_) {
-      const int used = call.serial ? 1 : threads;
+      const int used = call.serial ? 1 : shares;
       scratch_bytes_ = std::max(scratch_bytes_, (call.kernel->scratch_bytes(used) + 63) / 64 * 64);
       shared_bytes_ = std::max(shared_bytes_, (call.kernel->shared_bytes(used) + 63) / 64 * 64);
     }
-    prepared_threads_ = threads;
+    shares_ = shares;
   }
   workspace_ =
-      workspace(static_cast<size_t>(arena_bytes_) + shared_bytes_ + scratch_bytes_ * static_cast<size_t>(threads));
+      workspace(static_cast<size_t>(arena_bytes_) + shared_bytes_ + scratch_bytes_ * static_cast<size_t>(shares));
 }
 
 void Executable::resolve(std::span<void* const> inputs, std::span<void* const> outputs) {
@@ -46,23 +47,28 @@ void Executable::resolve(std::span<void* const> inputs, std::span<void* const> o
   }
 }
 
-void Executable::run(std::span<void* const> inputs, std::span<void* const> outputs) {
+void Executable::run(std::span<void* const> inputs, std::span<void* const> outputs, bool check_numbers) {
   ThreadTeam& team = ThreadTeam::global();
-  const int threads = parallel_ ? team.size() : 1;
-  prepare_memory(threads);
+  const int shares = parallel_ ? team.size() : 1;
+  prepare_memory(shares);
   resolve(inputs, outputs);
   fault_.clear();
+  const int64_t start = monotonic_ns();
+  const int threads = team_.threads(shares, start);
   // What thread 0 spends outside its calls it spends on the other threads: waking them, waiting for the last one.
   std::optional<ScopedSpan> span;
   if (threads > 1) span.emplace(Phase::sync, "threads");
-  team.parallel(threads, [this](int thread, int of) { run_share(thread, of); });
+  team.parallel(threads, [this, check_numbers](int thread, int of) { run_shares(thread, of, check_numbers); });
+  const int64_t end = monotonic_ns();
+  team_.ran(end - start, end);
   if (fault_.found()) raise_fault();
 }
 
-void Executable::run_share(int thread, int threads) {
+// Thread `thread` of `threads` computes every threads-th of the shares.
+void Executable::run_shares(int thread, int threads, bool check_numbers) {
   ThreadTeam& team = ThreadTeam::global();
   std::byte* const shared = workspace_ + arena_bytes_;
-  std::byte* const scratch = shared + shared_bytes_ + scratch_bytes_ * static_cast<size_t>(thread);
+  std::byte* const scratch = shared + shared_bytes_;
   // Thread 0 accounts for the time, phase by phase: one clock reading where the phase changes.
   std::optional<ScopedSpan> span;
   Phase phase = Phase::other;
@@ -80,19 +86,24 @@ void Executable::run_share(int thread, int threads) {
     if (call.gate_before && fault_.found()) break;
     const bool alone = call.serial || !call.kernel->parallel();
     if (alone && thread != 0) continue;
+    const int shares = alone ? 1 : shares_;
     KernelFrame frame{pointers_.data() + call.first_input,
                       pointers_.data() + call.first_output,
                       scratch,
                       shared,
-                      alone ? 0 : thread,
-                      alone ? 1 : threads,
                       0,
-                      &fault_,
+                      shares,
+                      0,
+                      call.checks_numbers && !check_numbers ? &ignored_ : &fault_,
                       static_cast<int32_t>(i)};
     for (int stage = 0; stage < call.kernel->stages(); ++stage) {
       if (stage && !alone && threads > 1) team.barrier();
       frame.stage = stage;
-      call.kernel->run(frame);
+      for (int share = thread; share < shares; share += threads) {
+        frame.thread = share;
+        frame.scratch = scratch + scratch_bytes_ * static_cast<size_t>(share);
+        call.kernel->run(frame);
+      }
     }
   }
 }

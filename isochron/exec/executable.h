@@ -4,8 +4,9 @@
 //   plan->run(input_pointers, output_pointers);        // all threads of the team, one parallel region
 //
 // Temporaries share one arena by liveness; outputs that update inputs are written in place; a steady
-// run allocates nothing and is bit-identical from run to run at the same thread count. One plan runs at
-// a time (the caller holds graph_mutex()).
+// run allocates nothing. The work is cut into one share for each thread of the team, whoever computes it: results are
+// bit-identical from run to run at one size of the team, also when other processes leave it fewer CPUs. One plan runs
+// at a time (the caller holds graph_mutex()).
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "isochron/exec/team_choice.h"
 #include "isochron/graph/graph.h"
 #include "isochron/kernels/kernel.h"
 #include "isochron/timeline/phase.h"
@@ -28,7 +30,8 @@ class Executable {
 
   // inputs[i]: bytes of graph input i. outputs[o]: where output o goes; ignored (may be null) for outputs that
   // update an input, whose bytes are overwritten. A data fault throws the kernel's error before any update was made.
-  void run(std::span<void* const> inputs, std::span<void* const> outputs);
+  // Without `check_numbers`, check_finite lets everything pass.
+  void run(std::span<void* const> inputs, std::span<void* const> outputs, bool check_numbers = true);
 
   const Graph& graph() const { return graph_; }  // after passes
   int64_t arena_bytes() const { return arena_bytes_; }
@@ -55,11 +58,12 @@ class Executable {
     bool serial = false;          // too small to share
     bool barrier_before = false;  // something it touches was written by another thread's earlier share
     bool gate_before = false;     // the first that changes an input: stop here if the data are at fault
+    bool checks_numbers = false;  // check_finite
   };
   Executable() = default;
   void resolve(std::span<void* const> inputs, std::span<void* const> outputs);
-  void prepare_memory(int threads);
-  void run_share(int thread, int threads);
+  void prepare_memory(int shares);
+  void run_shares(int thread, int threads, bool check_numbers);
   [[noreturn]] void raise_fault();
 
   Graph graph_;
@@ -71,11 +75,12 @@ class Executable {
   bool parallel_ = false;
   double compile_seconds_ = 0, flops_ = 0;
 
-  // Working memory for `prepared_threads_` threads, after the arena in the shared workspace.
-  int prepared_threads_ = 0;
+  TeamChoice team_;
+  // Working memory for this many shares, after the arena in the shared workspace.
+  int shares_ = 0;
   size_t scratch_bytes_ = 0, shared_bytes_ = 0;
   std::byte* workspace_ = nullptr;
-  DataFault fault_;
+  DataFault fault_, ignored_;
 };
 
 }  // namespace isochron

@@ -5,6 +5,7 @@
 
 #include "isochron/base/clock.h"
 #include "isochron/exec/evaluate.h"
+#include "isochron/exec/first_bad_op.h"
 #include "isochron/exec/variables.h"
 #include "isochron/graph/walk.h"
 #include "isochron/ops/random_key.h"
@@ -46,15 +47,17 @@ void note_assignment(const std::shared_ptr<TensorState>& variable) {
   trace->assigned.push_back({variable, variable->value});
 }
 
-std::unique_ptr<TracedPlan> TracedPlan::trace(std::span<const TensorSpec> arguments,
-                                              const std::function<TensorList(std::span<const Tensor>)>& body) {
-  std::lock_guard lock(graph_mutex());
-  // Pending values the body may capture are computed first: they are constants to it.
-  end_step();
-  const int64_t start = monotonic_ns();
-  std::unique_ptr<TracedPlan> traced(new TracedPlan);
-  traced->arguments_.assign(arguments.begin(), arguments.end());
+// What one run of the body did.
+struct TracedPlan::Recording {
+  Walk walk;  // keeps the nodes
+  Graph graph;
+  std::vector<Input> inputs;
+  std::vector<TensorSpec> results;
+  int64_t random_keys = 0;
+};
 
+TracedPlan::Recording TracedPlan::record(std::span<const TensorSpec> arguments, const TracedBody& body) {
+  Recording recorded;
   std::vector<Tensor> placeholders;
   std::unordered_map<const Node*, int32_t> argument_of;
   for (const TensorSpec& spec : arguments) {
@@ -66,19 +69,20 @@ std::unique_ptr<TracedPlan> TracedPlan::trace(std::span<const TensorSpec> argume
   Trace trace;
   TracedRandomKeys keys(key);
   const TensorList results = body(placeholders);
-  traced->random_keys_ = keys.taken();
+  recorded.random_keys = keys.taken();
 
   std::vector<Value> roots;
   for (const Tensor& result : results) {
     roots.push_back(result.value());
-    traced->results_.push_back(result.spec());
+    recorded.results.push_back(result.spec());
   }
   for (const Trace::Assigned& entry : trace.assigned) roots.push_back(entry.state->value);
-  const Walk walk = walk_from(std::move(roots), true);
-  Graph graph = graph_from(walk);
+  recorded.walk = walk_from(std::move(roots), true);
+  Graph& graph = recorded.graph;
+  graph = graph_from(recorded.walk);
 
   std::unordered_map<uint64_t, int32_t> input_of_variable;
-  for (const Value& leaf : walk.leaves) {
+  for (const Value& leaf : recorded.walk.leaves) {
     Input input{Input::captured, 0, nullptr, false, leaf};
     if (const auto found = argument_of.find(leaf.node.get()); found != argument_of.end()) {
       input = {Input::argument, found->second, nullptr, false, {}};
@@ -86,58 +90,98 @@ std::unique_ptr<TracedPlan> TracedPlan::trace(std::span<const TensorSpec> argume
       input = {Input::random_key, 0, nullptr, false, {}};
     } else if (leaf.node->role == LeafRole::variable) {
       input = {Input::variable, 0, find_variable(leaf.node->variable), false, {}};
-      input_of_variable[leaf.node->variable] = static_cast<int32_t>(traced->inputs_.size());
+      input_of_variable[leaf.node->variable] = static_cast<int32_t>(recorded.inputs.size());
     } else if (!leaf.node->computed()) {
       fail<StateError>("function", "the traced code uses an argument of another function that is being traced");
     }
-    traced->inputs_.push_back(std::move(input));
+    recorded.inputs.push_back(std::move(input));
   }
   for (size_t i = 0; i < trace.assigned.size(); ++i) {
     const std::shared_ptr<TensorState>& state = trace.assigned[i].state;
     auto found = input_of_variable.find(state->variable);
     if (found == input_of_variable.end()) {
       graph.add_input(state->value.spec(), LeafRole::variable);
-      found = input_of_variable.emplace(state->variable, static_cast<int32_t>(traced->inputs_.size())).first;
-      traced->inputs_.push_back({Input::variable, 0, state, false, {}});
+      found = input_of_variable.emplace(state->variable, static_cast<int32_t>(recorded.inputs.size())).first;
+      recorded.inputs.push_back({Input::variable, 0, state, false, {}});
     }
-    traced->inputs_[static_cast<size_t>(found->second)].updated = true;
+    recorded.inputs[static_cast<size_t>(found->second)].updated = true;
     graph.updates.push_back({static_cast<int32_t>(results.size() + i), found->second});
   }
+  return recorded;
+}
+
+std::unique_ptr<TracedPlan> TracedPlan::trace(std::span<const TensorSpec> arguments, const TracedBody& body) {
+  std::lock_guard lock(graph_mutex());
+  // Pending values the body may capture are computed first: they are constants to it.
+  end_step();
+  const int64_t start = monotonic_ns();
+  std::unique_ptr<TracedPlan> traced(new TracedPlan);
+  traced->arguments_.assign(arguments.begin(), arguments.end());
+  Recording recorded = record(arguments, body);
+  traced->random_keys_ = recorded.random_keys;
+  traced->inputs_ = std::move(recorded.inputs);
+  traced->results_ = std::move(recorded.results);
   traced->trace_seconds_ = seconds_between(start, monotonic_ns());
-  traced->plan_ = Executable::compile(std::move(graph));
   traced->input_pointers_.resize(traced->inputs_.size());
-  traced->output_pointers_.resize(results.size() + trace.assigned.size());
+  traced->output_pointers_.resize(recorded.graph.outputs.size());
+  traced->plan_ = Executable::compile(std::move(recorded.graph));
   return traced;
 }
 
-void TracedPlan::run(std::span<const void* const> arguments, std::span<void* const> results) {
+void TracedPlan::bind(std::vector<Input>& inputs, std::span<const void* const> arguments,
+                      std::vector<void*>& pointers) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Input& input = inputs[i];
+    switch (input.kind) {
+      case Input::argument:
+        pointers[i] = const_cast<void*>(arguments[static_cast<size_t>(input.index)]);
+        break;
+      case Input::random_key:
+        pointers[i] = random_key_;
+        break;
+      case Input::captured:
+        pointers[i] = input.value.node->results[static_cast<size_t>(input.value.index)].data();
+        break;
+      case Input::variable:
+        pointers[i] =
+            input.updated ? writable_bytes(*input.variable_state) : input.variable_state->value.node->results[0].data();
+        break;
+    }
+  }
+}
+
+void TracedPlan::run(std::span<const void* const> arguments, std::span<void* const> results, bool check_numbers) {
   std::lock_guard lock(graph_mutex());
   if (random_keys_) {
     random_key_[0] = static_cast<int64_t>(get_seed());
     random_key_[1] = static_cast<int64_t>(take_random_streams(static_cast<uint64_t>(random_keys_)));
   }
-  for (size_t i = 0; i < inputs_.size(); ++i) {
-    Input& input = inputs_[i];
-    switch (input.kind) {
-      case Input::argument:
-        input_pointers_[i] = const_cast<void*>(arguments[static_cast<size_t>(input.index)]);
-        break;
-      case Input::random_key:
-        input_pointers_[i] = random_key_;
-        break;
-      case Input::captured:
-        input_pointers_[i] = input.value.node->results[static_cast<size_t>(input.value.index)].data();
-        break;
-      case Input::variable:
-        input_pointers_[i] =
-            input.updated ? writable_bytes(*input.variable_state) : input.variable_state->value.node->results[0].data();
-        break;
-    }
-  }
+  bind(inputs_, arguments, input_pointers_);
   for (size_t i = 0; i < results.size(); ++i) output_pointers_[i] = results[i];
-  plan_->run(input_pointers_, output_pointers_);
+  plan_->run(input_pointers_, output_pointers_, check_numbers);
   for (const Input& input : inputs_)
     if (input.updated) bytes_overwritten(*input.variable_state);
+}
+
+std::optional<NumberOrigin> TracedPlan::explain(std::span<const void* const> arguments, const TracedBody& body) {
+  std::lock_guard lock(graph_mutex());
+  end_step();
+  NodeLabels labels;
+  Recording recorded = record(arguments_, body);
+  for (Input& input : recorded.inputs) input.updated = false;  // nothing will be
+  std::vector<void*> pointers(recorded.inputs.size());
+  bind(recorded.inputs, arguments, pointers);
+  std::vector<std::string> names(recorded.walk.leaves.size());
+  for (const Node* node : recorded.walk.nodes) names.push_back(labels.of(node));
+  const std::optional<BadOrigin> found = find_bad_origin(recorded.graph, pointers, names);
+  if (!found) return std::nullopt;
+  if (found->input < 0) return NumberOrigin{-1, found->text};
+  const Input& input = recorded.inputs[static_cast<size_t>(found->input)];
+  if (input.kind == Input::argument) return NumberOrigin{input.index, found->text};
+  if (input.kind == Input::variable)
+    return NumberOrigin{
+        -1, fmt::format("variable \"{}\" held {} before this step", input.variable_state->name, found->text)};
+  return NumberOrigin{-1, fmt::format("a tensor the code uses held {}", found->text)};
 }
 
 TracedPlan& TracedFunction::plan_for(std::span<const Tensor> arguments) {

@@ -16,6 +16,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -26,16 +27,26 @@
 namespace isochron {
 
 using TensorList = SmallVector<Tensor, 3>;
+using TracedBody = std::function<TensorList(std::span<const Tensor>)>;
+
+// Where a number that is not finite came from: an argument of the traced code, or else what `text` says.
+struct NumberOrigin {
+  int32_t argument = -1;
+  std::string text;
+};
 
 // How a plan's inputs and outputs are tied to tensors. Shared by functions and by fit.
 class TracedPlan {
  public:
   // Runs `body` once on placeholders of these specs and compiles what it did.
-  static std::unique_ptr<TracedPlan> trace(std::span<const TensorSpec> arguments,
-                                           const std::function<TensorList(std::span<const Tensor>)>& body);
+  static std::unique_ptr<TracedPlan> trace(std::span<const TensorSpec> arguments, const TracedBody& body);
 
-  // arguments[i]: bytes of argument i. results[i]: where result i goes (pointers of enough room).
-  void run(std::span<const void* const> arguments, std::span<void* const> results);
+  // arguments[i]: bytes of argument i. results[i]: where result i goes (pointers of enough room). Without
+  // `check_numbers`, check_finite lets everything pass.
+  void run(std::span<const void* const> arguments, std::span<void* const> results, bool check_numbers = true);
+  // After a run that check_finite stopped: what made its value NaN or infinite. `body` is what was traced; it is traced
+  // once more and computed op by op (first_bad_op.h), on the same arguments and random numbers.
+  std::optional<NumberOrigin> explain(std::span<const void* const> arguments, const TracedBody& body);
 
   const std::vector<TensorSpec>& arguments() const { return arguments_; }
   const std::vector<TensorSpec>& results() const { return results_; }
@@ -50,6 +61,10 @@ class TracedPlan {
     bool updated = false;
     Value value;  // captured: kept alive here
   };
+  struct Recording;
+  static Recording record(std::span<const TensorSpec> arguments, const TracedBody& body);
+  void bind(std::vector<Input>& inputs, std::span<const void* const> arguments, std::vector<void*>& pointers);
+
   std::shared_ptr<Executable> plan_;
   std::vector<TensorSpec> arguments_, results_;
   std::vector<Input> inputs_;
@@ -69,14 +84,14 @@ struct FunctionReport {
 
 class TracedFunction {
  public:
-  explicit TracedFunction(std::function<TensorList(std::span<const Tensor>)> body) : body_(std::move(body)) {}
+  explicit TracedFunction(TracedBody body) : body_(std::move(body)) {}
   TensorList call(std::span<const Tensor> arguments);
   FunctionReport report() const;
 
  private:
   static constexpr size_t kKept = 64;
   TracedPlan& plan_for(std::span<const Tensor> arguments);
-  std::function<TensorList(std::span<const Tensor>)> body_;
+  TracedBody body_;
   std::list<std::unique_ptr<TracedPlan>> plans_;  // most recently used first
   FunctionReport report_;
 };

@@ -1,8 +1,7 @@
 #include "isochron/exec/workspace.h"
 
-#include <cstdlib>
-
 #include "isochron/base/error.h"
+#include "isochron/base/prefault.h"
 #include "isochron/timeline/timeline.h"
 
 namespace isochron {
@@ -16,7 +15,7 @@ std::byte* workspace(size_t bytes) {
   ScopedSpan span(Phase::allocate, "workspace");
   const size_t rounded = (bytes + 4095) / 4096 * 4096;
   release_workspace();
-  block = static_cast<std::byte*>(std::aligned_alloc(4096, rounded));
+  block = static_cast<std::byte*>(map_pages(rounded));
   if (!block) fail<MemoryError>("workspace", "no memory for temporaries of {} bytes", bytes);
   block_bytes = rounded;
   return block;
@@ -25,7 +24,7 @@ std::byte* workspace(size_t bytes) {
 size_t workspace_bytes() { return block_bytes; }
 
 void release_workspace() {
-  std::free(block);
+  if (block) unmap_pages(block, block_bytes);
   block = nullptr;
   block_bytes = 0;
 }

@@ -3,6 +3,7 @@
 #include <map>
 #include <mutex>
 
+#include "isochron/exec/first_bad_op.h"
 #include "isochron/exec/function.h"
 #include "isochron/ops/create.h"
 #include "isochron/timeline/timeline.h"
@@ -56,7 +57,9 @@ void Layer::ensure_built(const Shape& input) {
 Tensor Layer::operator()(const Tensor& x, CallContext context) {
   if (x.rank() < 1) fail<ShapeError>(class_name(), "needs a batch, (batch, …), got a scalar");
   ensure_built(Shape(x.shape().dims().subspan(1)));
-  return call(x, context);
+  const Tensor out = call(x, context);
+  if (NodeLabels* labels = NodeLabels::current()) labels->add(out.value(), x.value(), name());
+  return out;
 }
 
 Shape Layer::output_shape(const Shape& input) const {

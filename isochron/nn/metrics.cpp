@@ -122,21 +122,25 @@ void Recall::update(const Tensor& y, const Tensor& p, const Tensor& weight) {
 }
 Tensor Recall::result() const { return ratio(true_positives_, true_positives_ + false_negatives_); }
 
-F1Score::F1Score(F1Options o)
-    : Metric(o.name),
-      options_(o),
-      true_positives_(add_variable("true_positives", {o.classes})),
-      predicted_(add_variable("predicted", {o.classes})),
-      actual_(add_variable("actual", {o.classes})) {
+F1Score::F1Score(F1Options o) : Metric(o.name), options_(std::move(o)) {
   static const std::vector<std::string_view> kAverages = {"none", "macro", "micro", "weighted"};
-  if (std::find(kAverages.begin(), kAverages.end(), o.average) == kAverages.end())
-    fail<ValueError>("F1Score", "unknown average \"{}\"{}", o.average, did_you_mean(o.average, kAverages));
-  if (o.average == "none" && o.classes != 1)
-    fail<ValueError>("F1Score", "average \"none\" gives one value a class; use macro, micro or weighted for {} classes",
-                     o.classes);
+  const std::string& average = options_.average;
+  if (std::find(kAverages.begin(), kAverages.end(), average) == kAverages.end())
+    fail<ValueError>("F1Score", "unknown average \"{}\"{}", average, did_you_mean(average, kAverages));
+  if (options_.classes < 0) fail<ValueError>("F1Score", "classes must not be negative, got {}", options_.classes);
+  if (options_.classes > 0) make_counters();
+}
+void F1Score::make_counters() {
+  true_positives_ = add_variable("true_positives", {options_.classes});
+  predicted_ = add_variable("predicted", {options_.classes});
+  actual_ = add_variable("actual", {options_.classes});
 }
 void F1Score::update(const Tensor& y, const Tensor& p, const Tensor& weight) {
   const auto [t, q] = lined_up("f1_score", y, p);
+  if (options_.classes == 0) {
+    options_.classes = q.shape()[-1];
+    make_counters();
+  }
   if (q.shape()[-1] != options_.classes)
     fail<ShapeError>("F1Score", "was made for {} classes, got predictions {}", options_.classes, q.shape());
   // Without a threshold the largest score of a row is its decision.
@@ -149,12 +153,14 @@ void F1Score::update(const Tensor& y, const Tensor& p, const Tensor& weight) {
   actual_.assign_add(sum(weighted(actual, w), {0}));
 }
 Tensor F1Score::result() const {
+  if (options_.classes == 0) return scalar(0);
   const auto f1 = [](const Tensor& tp, const Tensor& predicted, const Tensor& actual) {
     return ratio(2 * tp, predicted + actual);
   };
   if (options_.average == "micro") return f1(sum(true_positives_), sum(predicted_), sum(actual_));
   const Tensor each = f1(true_positives_, predicted_, actual_);
   if (options_.average == "weighted") return sum(each * ratio(actual_, broadcast_to(sum(actual_), actual_.shape())));
+  if (options_.average == "none") return options_.classes == 1 ? reshape(each, {}) : each;
   return mean(each);
 }
 

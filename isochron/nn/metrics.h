@@ -85,11 +85,12 @@ class Recall : public Metric {
   Variable true_positives_, false_negatives_;
 };
 
-// F1 of each class, averaged: "macro", "micro", "weighted" or "none" (of one class).
+// F1 of each class: averaged by "macro", "micro" or "weighted", or with "none" one value a class, which fit() logs as
+// f1_score_0, f1_score_1, ….
 struct F1Options {
   std::string average = "none";
   std::optional<double> threshold = {};
-  int64_t classes = 1;
+  int64_t classes = 0;  // 0: as many as the predictions have columns
   std::string name = "f1_score";
 };
 class F1Score : public Metric {
@@ -99,8 +100,9 @@ class F1Score : public Metric {
   Tensor result() const override;
 
  private:
+  void make_counters();
   F1Options options_;
-  Variable true_positives_, predicted_, actual_;
+  Variable true_positives_, predicted_, actual_;  // undefined until the classes are known
 };
 
 // Area under the receiver operating curve ("ROC") or under precision against recall ("PR"), by thresholds as in Keras.

@@ -167,15 +167,32 @@ const Op& kCumsum =
                                   !g.attributes().get<bool>("reverse"))};
                  }});
 
-const Op& kCumprodExclusive =
-    register_op({.name = "cumprod_exclusive",
-                 .doc = "Product of the elements before each one in its row.",
-                 .arity = 1,
-                 .rule = [](const RuleContext& c) -> Specs {
-                   if (c.shape().rank() != 2) fail<ShapeError>(c.op, "needs (rows, columns), got {}", c.shape());
-                   return {c[0]};
-                 },
-                 .no_gradient = "it only serves the gradient of prod, whose own gradient would divide by zeros"});
+// y_i is the product of all x before i, so dy_i/dx_k = (all before k) * (all between k and i): no division, which zeros
+// would forbid, but a square of memory for each row. Serves second derivatives of prod.
+Gradients gradient_of_running_product(G g) {
+  const bool reverse = g.attributes().get<bool>("reverse");
+  const auto in_order = [&](const Tensor& t) { return reverse ? flip(t, {1}) : t; };
+  const Tensor x = in_order(g.input()), grad = in_order(g.grad());
+  const int64_t rows = x.shape()[0], columns = x.shape()[1];
+  const Tensor at = arange(columns);
+  const Tensor after =
+      broadcast_to(greater(reshape(at, {1, 1, columns}), reshape(at, {1, columns, 1})), {rows, columns, columns});
+  const Tensor factors = where(after, reshape(x, {rows, 1, columns}), 1);
+  const Tensor between =
+      reshape(cumprod_exclusive(reshape(factors, {rows * columns, columns}), false), {rows, columns, columns});
+  const Tensor sums = sum(where(after, reshape(grad, {rows, 1, columns}) * between, 0), {2});
+  return {in_order(in_order(g.output()) * sums)};
+}
+
+const Op& kCumprodExclusive = register_op({.name = "cumprod_exclusive",
+                                           .doc = "Product of the elements before each one in its row.",
+                                           .arity = 1,
+                                           .rule = [](const RuleContext& c) -> Specs {
+                                             if (c.shape().rank() != 2)
+                                               fail<ShapeError>(c.op, "needs (rows, columns), got {}", c.shape());
+                                             return {c[0]};
+                                           },
+                                           .gradient = gradient_of_running_product});
 
 [[maybe_unused]] const bool kComposites = register_composites({
     {"squeeze", "Axes of extent 1 dropped."},

@@ -1,6 +1,7 @@
 #include "isochron/optim/state.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
@@ -11,8 +12,11 @@
 namespace isochron {
 
 Variable filled_variable(const TensorSpec& spec, double initial, std::string name) {
-  Storage bytes = Storage::allocate(static_cast<size_t>(spec.bytes()));
+  const bool zeros = initial == 0 && !std::signbit(initial);
+  const auto size = static_cast<size_t>(spec.bytes());
+  Storage bytes = zeros ? Storage::allocate_zeroed(size) : Storage::allocate(size);
   visit_dtype(spec.dtype, [&]<class T>(Type<T>) {
+    if (zeros) return;
     T* elements = reinterpret_cast<T*>(bytes.data());
     if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>)
       std::fill_n(elements, spec.shape.elements(), T(static_cast<float>(initial)));

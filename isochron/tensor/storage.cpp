@@ -2,10 +2,12 @@
 
 #include <bit>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <unordered_map>
 
 #include "isochron/base/error.h"
+#include "isochron/base/prefault.h"
 
 namespace isochron {
 
@@ -19,7 +21,8 @@ class StoragePool {
     return *pool;
   }
 
-  Storage::Block* take(size_t bytes) {
+  // `fresh` becomes true when the bytes are known to be zero.
+  Storage::Block* take(size_t bytes, bool& fresh) {
     const size_t capacity = rounded(bytes);
     {
       std::lock_guard lock(mutex_);
@@ -34,7 +37,8 @@ class StoragePool {
       }
       ++counts_.system_allocations;
     }
-    void* memory = std::aligned_alloc(kAlignment, capacity);
+    fresh = in_pages(capacity);
+    void* memory = fresh ? map_pages(capacity) : std::aligned_alloc(kAlignment, capacity);
     if (!memory) {
       forget(capacity);
       fail<MemoryError>("allocate", "no memory for a tensor of {} bytes", bytes);
@@ -56,8 +60,7 @@ class StoragePool {
     const auto capacity = static_cast<int64_t>(block->capacity);
     counts_.live_bytes -= capacity;
     if (counts_.pooled_bytes + capacity > kKeptBytes) {
-      std::free(block->data);
-      delete block;
+      free(block);
       return;
     }
     counts_.pooled_bytes += capacity;
@@ -69,8 +72,7 @@ class StoragePool {
     for (auto& [capacity, head] : free_)
       while (head) {
         Storage::Block* next = head->next_free;
-        std::free(head->data);
-        delete head;
+        free(head);
         head = next;
       }
     counts_.pooled_bytes = 0;
@@ -84,6 +86,16 @@ class StoragePool {
  private:
   static constexpr size_t kAlignment = 64;
   static constexpr int64_t kKeptBytes = int64_t{64} << 20;
+
+  // Large blocks come zeroed from the system, or from a reserve that is present already.
+  static bool in_pages(size_t capacity) { return capacity >= (size_t{128} << 10); }
+  static void free(Storage::Block* block) {
+    if (in_pages(block->capacity))
+      unmap_pages(block->data, block->capacity);
+    else
+      std::free(block->data);
+    delete block;
+  }
 
   static size_t rounded(size_t bytes) {
     const size_t least = std::max(bytes, kAlignment);
@@ -102,7 +114,16 @@ class StoragePool {
 
 Storage Storage::allocate(size_t bytes) {
   Storage storage;
-  storage.block_ = StoragePool::global().take(bytes);
+  bool fresh = false;
+  storage.block_ = StoragePool::global().take(bytes, fresh);
+  return storage;
+}
+
+Storage Storage::allocate_zeroed(size_t bytes) {
+  Storage storage;
+  bool fresh = false;
+  storage.block_ = StoragePool::global().take(bytes, fresh);
+  if (!fresh) std::memset(storage.data(), 0, bytes);
   return storage;
 }
 

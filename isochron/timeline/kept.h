@@ -1,11 +1,13 @@
-// Containers of fixed size that keep what matters of a stream without end. They take their memory once and never
-// move it; pages that nothing is written to cost nothing.
+// Containers of fixed size that keep what matters of a stream without end. They take their memory once and never move
+// it. Pages come as they are written, or all at once by prefault(): then memory does not grow while a run goes on.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+
+#include "isochron/base/prefault.h"
 
 namespace isochron {
 
@@ -14,6 +16,7 @@ template <class T>
 class FirstAndLast {
  public:
   FirstAndLast(size_t first, size_t last) : first_(first), last_(last), items_(new T[first + last]) {}
+  void prefault() { isochron::prefault(items_.get(), (first_ + last_) * sizeof(T)); }
 
   void add(const T& item) {
     items_[total_ < first_ ? total_ : first_ + (total_ - first_) % last_] = item;
@@ -40,6 +43,7 @@ template <class T>
 class Thinned {
  public:
   Thinned(size_t first, size_t capacity) : first_(first), capacity_(capacity), items_(new T[capacity]) {}
+  void prefault() { isochron::prefault(items_.get(), capacity_ * sizeof(T)); }
 
   void add(const T& item) {
     latest_ = item;

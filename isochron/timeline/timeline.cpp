@@ -247,6 +247,14 @@ void Timeline::end_epoch(std::optional<int64_t> examples) {
     s.epoch.phases = std::exchange(s.phases, {});
     s.epochs.add(s.epoch);
     s.epoch = {};
+    // After the first epoch, which has better things to wait for.
+    if (s.epochs.total() == 1) {
+      s.rare_spans.prefault();
+      s.step_spans.prefault();
+      s.steps.prefault();
+      s.epochs.prefault();
+      s.samples.prefault();
+    }
   }
   if (s.sampled_ns == 0 || now - s.sampled_ns >= kSampleGapNs) sample();
 }

@@ -4,7 +4,9 @@
 #include <numeric>
 
 #include "isochron/base/names.h"
+#include "isochron/base/prefault.h"
 #include "isochron/base/rng.h"
+#include "isochron/base/threads.h"
 #include "isochron/ops/ops.h"
 #include "isochron/ops/random_key.h"
 #include "isochron/timeline/timeline.h"
@@ -149,12 +151,12 @@ class Trainer {
     if (options_.timeline) scope.emplace(timeline);
     timeline.plan_epochs(options_.epochs - options_.initial_epoch);
     model_.stop_training = false;
+    state_.clear_bad_loss();
     for (const auto& callback : options_.callbacks) {
       callback->set_model(&model_);
       hook([&] { callback->on_train_begin({}); });
     }
     Logs logs;
-    std::vector<Logs> epoch_logs;
     for (int epoch = options_.initial_epoch; epoch < options_.epochs && !model_.stop_training; ++epoch) {
       timeline.begin_epoch(epoch + 1);
       if (feed_) feed_->begin_epoch();
@@ -163,14 +165,12 @@ class Trainer {
       timeline.end_epoch(examples_);
       history_.epochs_.push_back(epoch);
       for (const auto& [name, value] : logs) history_.metrics_[name].push_back(value);
-      epoch_logs.push_back(logs);
     }
     for (const auto& callback : options_.callbacks) hook([&] { callback->on_train_end(logs); });
     if (options_.timeline) {
       history_.record_ = timeline.to_record();
       history_.record_.framework = "isochron";
-      for (size_t i = 0; i < std::min(epoch_logs.size(), history_.record_.epochs.size()); ++i)
-        history_.record_.epochs[i].metrics.insert(epoch_logs[i].begin(), epoch_logs[i].end());
+      for (Epoch& epoch : history_.record_.epochs) add_metrics(epoch);
     }
     return std::move(history_);
   }
@@ -180,6 +180,17 @@ class Trainer {
   void hook(F&& f) {
     ScopedSpan span(Phase::callback, "callback");
     f();
+  }
+
+  // What the history knows of this epoch. Values of validation exist for every validation_freq-th epoch only.
+  void add_metrics(Epoch& epoch) const {
+    const int first = options_.initial_epoch, frequency = options_.validation_freq;
+    for (const auto& [name, values] : history_.metrics_) {
+      const bool always = values.size() == history_.epochs_.size();
+      if (!always && epoch.index % frequency != 0) continue;
+      const int at = always ? epoch.index - 1 - first : epoch.index / frequency - first / frequency - 1;
+      if (at >= 0 && static_cast<size_t>(at) < values.size()) epoch.metrics[name] = values[static_cast<size_t>(at)];
+    }
   }
 
   Logs run_epoch(int epoch, Timeline& timeline) {
@@ -198,7 +209,7 @@ class Trainer {
       }
       for (const auto& callback : options_.callbacks) hook([&] { callback->on_train_batch_begin(step, {}); });
       if (!feed_) timeline.begin_step();
-      run_step(epoch, step);
+      run_step(epoch, step, timeline);
       timeline.end_step();
       if (!options_.callbacks.empty()) {
         const Logs logs = batch_logs_ ? state_.logs() : Logs{};
@@ -226,14 +237,6 @@ class Trainer {
     {
       ScopedSpan span(Phase::log, "progress");
       progress_.end(done, logs);
-      const double loss = logs_value(logs, "loss");
-      if (!std::isfinite(loss) && state_.options.nan_policy == NanPolicy::warn && !warned_) {
-        warned_ = true;
-        progress_.say(
-            fmt::format("warning: the loss of epoch {} is {}; lower the learning rate, clip gradients, or compile with "
-                        "nan_policy = raise to stop at the step",
-                        epoch + 1, loss));
-      }
     }
     for (const auto& callback : options_.callbacks) hook([&] { callback->on_epoch_end(epoch, logs); });
     return logs;
@@ -252,46 +255,52 @@ class Trainer {
   }
 
   // Batch `step` of the epoch. With steps_per_epoch the passes over the data go on from epoch to epoch.
-  void run_step(int epoch, int64_t step) {
-    if (feed_)
-      return guarded(epoch, step, [&] {
-        examples_ += train_.rows();
-        state_.step(StepKind::train, train_, Feed::sliced, 0, train_.rows(), nullptr);
-      });
+  void run_step(int epoch, int64_t step, Timeline& timeline) {
+    if (feed_) {
+      examples_ += train_.rows();
+      return guarded(epoch, step, timeline,
+                     [&] { return state_.step(StepKind::train, train_, Feed::sliced, 0, train_.rows(), nullptr); });
+    }
     const int64_t rows = train_.rows(), per_pass = batches_of(rows, options_.batch_size);
     const int64_t absolute = options_.steps_per_epoch ? (epoch - options_.initial_epoch) * steps_ + step : step;
     const int64_t pass = options_.steps_per_epoch ? absolute / per_pass : epoch;
     const int64_t first = absolute % per_pass * options_.batch_size;
     const int64_t count = std::min(options_.batch_size, rows - first);
     examples_ += count;
-    guarded(epoch, step, [&] {
-      if (!options_.shuffle) {
-        state_.step(StepKind::train, train_, Feed::sliced, first, count, nullptr);
-        return;
-      }
-      {
-        ScopedSpan span(Phase::input, "pick rows");
-        const Permutation order(seed_, static_cast<uint64_t>(pass), static_cast<uint64_t>(rows));
-        for (int64_t i = 0; i < count; ++i)
-          indices_[static_cast<size_t>(i)] = static_cast<int64_t>(order(static_cast<uint64_t>(first + i)));
-      }
-      state_.step(StepKind::train, train_, Feed::gathered, first, count, indices_.data());
+    guarded(epoch, step, timeline, [&] {
+      if (!options_.shuffle) return state_.step(StepKind::train, train_, Feed::sliced, first, count, nullptr);
+      pick_rows(pass, first, count);
+      return state_.step(StepKind::train, train_, Feed::gathered, first, count, indices_.data());
     });
+  }
+
+  void pick_rows(int64_t pass, int64_t first, int64_t count) {
+    ScopedSpan span(Phase::input, "pick rows");
+    const Permutation order(seed_, static_cast<uint64_t>(pass), static_cast<uint64_t>(train_.rows()));
+    for (int64_t i = 0; i < count; ++i)
+      indices_[static_cast<size_t>(i)] = static_cast<int64_t>(order(static_cast<uint64_t>(first + i)));
   }
 
   // A loss that is NaN or infinite, by the policy of the model.
   template <class F>
-  void guarded(int epoch, int64_t step, F&& f) {
+  void guarded(int epoch, int64_t step, Timeline& timeline, F&& f) {
+    StepResult result;
     try {
-      f();
+      result = f();
     } catch (const NumericError& error) {
-      if (state_.options.nan_policy == NanPolicy::skip) {
-        ++history_.skipped_steps_;
-        return;
-      }
       fail<NumericError>("fit", "epoch {}, step {}: {}; the weights are as before this step", epoch + 1, step + 1,
                          error.what());
     }
+    if (result == StepResult::done) return;
+    if (result == StepResult::skipped) ++history_.skipped_steps_;
+    if (!history_.bad_loss_.empty()) return;
+    history_.bad_loss_ = fmt::format("epoch {}, step {}: {}", epoch + 1, step + 1, state_.bad_loss());
+    timeline.fact("loss.not_finite", history_.bad_loss_, "fit");
+    progress_.say(fmt::format("warning: {}; {}", history_.bad_loss_,
+                              result == StepResult::skipped
+                                  ? "the step is skipped, later ones like it without a word"
+                                  : "training goes on; lower the learning rate, clip gradients, or compile with "
+                                    "nan_policy = raise to stop at the step"));
   }
 
   Model& model_;
@@ -306,11 +315,18 @@ class Trainer {
   int64_t steps_ = 0;
   int64_t examples_ = 0;  // of this epoch so far
   uint64_t seed_ = 0;
-  bool batch_logs_ = false, warned_ = false;
+  bool batch_logs_ = false;
 };
 
 void Model::compile(CompileOptions options) {
   if (!options.loss) fail<ValueError>("compile", "needs a loss, e.g. .loss = \"mse\"");
+  // Training is certain to come: threads start while the user goes on, and room for optimizer state and gradients is
+  // made present; a guess while the weights are unknown.
+  ThreadTeam::global().start();
+  constexpr int64_t kLeast = 2'500'000, kMost = 32'000'000;
+  int64_t weights = 0;
+  for (const Variable& weight : trainable_variables()) weights += weight.spec().bytes();
+  reserve_pages(static_cast<size_t>(std::clamp(3 * weights, kLeast, kMost)));
   training_ = std::make_shared<TrainingState>(*this, std::move(options));
 }
 
@@ -432,6 +448,7 @@ Logs on_batch(Model& model, StepKind kind, const char* what, const Columns& colu
   TrainingState& state = compiled(model, what);
   check_columns(what, columns);
   state.reset_metrics();
+  state.clear_bad_loss();
   state.step(kind, columns, Feed::sliced, 0, columns.rows(), nullptr);
   return state.logs();
 }

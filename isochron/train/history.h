@@ -19,6 +19,9 @@ class History {
   const std::vector<int>& epochs() const { return epochs_; }  // from 0, as in Keras
   // Steps left out because their loss was NaN or infinite (NanPolicy::skip).
   int64_t skipped_steps() const { return skipped_steps_; }
+  // Of the first step whose loss was NaN or infinite (NanPolicy::warn and skip): which, and what made it so. Else
+  // empty.
+  const std::string& bad_loss() const { return bad_loss_; }
 
   // Where each epoch's time went, the first one explained.
   EpochReport epoch_report() const { return EpochReport(record_); }
@@ -29,6 +32,7 @@ class History {
   std::map<std::string, std::vector<double>> metrics_;
   std::vector<int> epochs_;
   int64_t skipped_steps_ = 0;
+  std::string bad_loss_;
   RunRecord record_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "isochron/base/row_error.h"
+#include "isochron/exec/first_bad_op.h"
 #include "isochron/graph/gradient.h"
 #include "isochron/ops/ops.h"
 #include "isochron/timeline/timeline.h"
@@ -20,7 +21,11 @@ void TrainingState::reset_metrics() {
 Logs TrainingState::logs() const {
   Logs out;
   out.emplace_back("loss", loss_metric_.result().item());
-  for (const auto& metric : metrics_) out.emplace_back(metric->name(), metric->result().item());
+  for (const auto& metric : metrics_) {
+    const std::vector<double> values = metric->result().to_vector<double>();
+    for (size_t i = 0; i < values.size(); ++i)
+      out.emplace_back(values.size() == 1 ? metric->name() : fmt::format("{}_{}", metric->name(), i), values[i]);
+  }
   return out;
 }
 
@@ -51,7 +56,7 @@ TensorList TrainingState::body(StepKind kind, Feed feed, std::span<const Tensor>
   Tensor loss = (*options.loss)(y, prediction, weight);
   if (loss.rank() > 0) loss = mean(loss);
   for (const Tensor& penalty : model_->losses()) loss = loss + cast(penalty, loss.dtype());
-  if (training && options.nan_policy != NanPolicy::warn) loss = check_finite(loss, "loss");
+  if (training) loss = check_finite(loss, "loss");
   update_metrics(y, prediction, weight, loss);
   if (!training) return {};
 
@@ -101,30 +106,63 @@ TrainingState::Plan& TrainingState::plan_for(StepKind kind, const Columns& colum
   return plans_.front();
 }
 
-void TrainingState::step(StepKind kind, const Columns& columns, Feed feed, int64_t first, int64_t count,
-                         const int64_t* indices, void* prediction) {
+// "x holds nan in row 17": the first row of this batch that is not finite, of the column a search ended at.
+std::string TrainingState::origin_of_bad_loss(Plan& plan, const Columns& columns, int64_t first, int64_t count,
+                                              const int64_t* indices, std::span<const void* const> arguments) {
+  const auto found =
+      plan.traced->explain(arguments, [&](std::span<const Tensor> given) { return body(plan.kind, plan.feed, given); });
+  if (!found) return "";
+  if (found->argument < 0) return found->text;
+  const Tensor* const by_argument[] = {&columns.x, &columns.y, &columns.weight};
+  const char* const names[] = {"x", "y", "sample_weight"};
+  const Tensor& column = *by_argument[found->argument];
+  const TensorSpec row_spec{column.dtype(), column.shape().with(0, 1)};
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t row = indices ? indices[i] : first + i;
+    const auto* bytes = static_cast<const std::byte*>(column.raw_data()) + row * row_spec.bytes();
+    if (const std::string bad = bad_numbers(row_spec, bytes); !bad.empty())
+      return fmt::format("{} holds {} in row {} of the data", names[found->argument], bad, row);
+  }
+  return fmt::format("{} holds {}", names[found->argument], found->text);
+}
+
+StepResult TrainingState::step(StepKind kind, const Columns& columns, Feed feed, int64_t first, int64_t count,
+                               const int64_t* indices, void* prediction) {
   Plan& plan = plan_for(kind, columns, feed, count);
-  SmallVector<const void*, 4> arguments;
+  SmallVector<const void*, 4> pointers;
   const auto add = [&](const Tensor& column) {
     const auto* bytes = static_cast<const std::byte*>(column.raw_data());
     if (feed == Feed::sliced && column.shape()[0] > 0) bytes += first * (column.spec().bytes() / column.shape()[0]);
-    arguments.push_back(bytes);
+    pointers.push_back(bytes);
   };
   add(columns.x);
   if (kind != StepKind::predict) add(columns.y);
   if (kind != StepKind::predict && columns.weight.defined()) add(columns.weight);
-  if (feed == Feed::gathered) arguments.push_back(indices);
+  if (feed == Feed::gathered) pointers.push_back(indices);
+  const std::span<const void* const> arguments(pointers.data(), pointers.size());
   double loss[2];  // room for a scalar of any dtype
-  void* results[] = {kind == StepKind::predict ? prediction : loss};
-  const size_t result_count = plan.traced->results().size();
+  void* room[] = {kind == StepKind::predict ? prediction : loss};
+  const std::span<void* const> results(room, plan.traced->results().size());
+  const bool warns = options.nan_policy == NanPolicy::warn;
   try {
-    plan.traced->run(std::span<const void* const>(arguments.data(), arguments.size()),
-                     std::span<void* const>(results, result_count));
+    // Once warned there is nothing to stop for.
+    plan.traced->run(arguments, results, /*check_numbers=*/!warns || bad_loss_.empty());
+    return StepResult::done;
   } catch (const RowError& error) {
     const int64_t labels_a_row = std::max<int64_t>(1, columns.y.elements() / columns.rows());
     const int64_t row = error.row() / labels_a_row;
     throw error.at(feed == Feed::gathered ? indices[row] : first + row);
+  } catch (const NumericError& error) {
+    if (kind != StepKind::train) throw;
+    if (bad_loss_.empty() || options.nan_policy == NanPolicy::raise) {
+      const std::string origin = origin_of_bad_loss(plan, columns, first, count, indices, arguments);
+      bad_loss_ = fmt::format("{}{}{}", error.what(), origin.empty() ? "" : ": ", origin);
+    }
+    if (options.nan_policy == NanPolicy::raise) throw NumericError("", std::exchange(bad_loss_, {}));
+    if (!warns) return StepResult::skipped;
   }
+  plan.traced->run(arguments, results, /*check_numbers=*/false);
+  return StepResult::not_finite;
 }
 
 const TensorSpec& TrainingState::prediction_spec(const Columns& columns, int64_t batch) {

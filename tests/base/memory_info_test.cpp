@@ -24,6 +24,18 @@ TEST(MemoryInfo, ResidentMemoryFollowsWhatIsTouched) {
   EXPECT_GE(peak_resident_bytes(), before + 60 * kMegabyte);
 }
 
+TEST(MemoryInfo, ExactResidentMemoryCountsEveryPage) {
+  constexpr size_t kPages = 100, kPage = 4096;
+  void* block = mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(block, MAP_FAILED);
+  exact_resident_bytes();
+  const int64_t before = exact_resident_bytes();
+  std::memset(block, 1, kPages * kPage);
+  EXPECT_EQ(exact_resident_bytes() - before, static_cast<int64_t>(kPages * kPage));
+  munmap(block, kPages * kPage);
+  EXPECT_EQ(exact_resident_bytes(), before);
+}
+
 TEST(MemoryInfo, AvailableMemoryIsWithinTheMachine) {
   struct sysinfo machine {};
   ASSERT_EQ(sysinfo(&machine), 0);

@@ -1,13 +1,14 @@
 #include "isochron/base/rng.h"
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
 #include <vector>
+
+#include "isochron/kernels/isa.h"
 
 namespace isochron {
 namespace {
@@ -27,14 +28,10 @@ constexpr RandomStream kStream{0x123456789abcdef0, 0xfedcba9876543210};
 // Runs `check` on every instruction set the machine has.
 template <class F>
 void on_every_target(F&& check) {
-  for (int64_t target : {int64_t{HWY_AVX3}, int64_t{HWY_AVX2}, int64_t{HWY_STATIC_TARGET}}) {
-    hwy::SetSupportedTargetsForTest(0);
-    if (target != HWY_STATIC_TARGET && !(hwy::SupportedTargets() & target)) continue;
-    hwy::SetSupportedTargetsForTest(target);
-    SCOPED_TRACE(hwy::TargetName(target));
+  kernels::for_each_isa([&](std::string_view isa) {
+    SCOPED_TRACE(isa);
     check();
-  }
-  hwy::SetSupportedTargetsForTest(0);
+  });
 }
 
 TEST(Random, BitsAreTheBlocksInOrderOnEveryTarget) {
@@ -52,7 +49,6 @@ template <class T, class Fill>
 void expect_same_for_any_split_and_target(Fill fill) {
   constexpr int64_t n = 777;
   std::vector<T> whole(n);
-  hwy::SetSupportedTargetsForTest(HWY_STATIC_TARGET);
   fill(whole.data(), 0, n);
   on_every_target([&] {
     for (int64_t parts : {1, 2, 3, 7, 100}) {

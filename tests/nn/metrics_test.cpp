@@ -71,6 +71,21 @@ TEST(Metrics, AccuracyPicksItsFormByTheShapes) {
   EXPECT_DOUBLE_EQ(accuracy(tensor({{1.f, 0.f}, {1.f, 0.f}, {1.f, 0.f}, {1.f, 0.f}}), scores), 0.5);
 }
 
+// Decisions 0, 2, 2, 1 for classes 0, 1, 2, 0, by hand: hits 1, 0, 1 of 1, 1, 2 decided and 2, 1, 1 actual.
+TEST(Metrics, F1OfEveryClassAndItsAverages) {
+  const Tensor y = tensor({{1.f, 0.f, 0.f}, {0.f, 1.f, 0.f}, {0.f, 0.f, 1.f}, {1.f, 0.f, 0.f}});
+  const Tensor p = tensor({{.8f, .1f, .1f}, {.1f, .2f, .7f}, {.1f, .3f, .6f}, {.2f, .5f, .3f}});
+  const auto f1 = [&](const char* average) {
+    F1Score metric({.average = average});
+    metric.update(y, p, {});
+    return metric.result().to_vector<double>();
+  };
+  EXPECT_THAT(f1("none"), testing::Pointwise(testing::DoubleNear(1e-6), {2.0 / 3, 0.0, 2.0 / 3}));
+  EXPECT_THAT(f1("macro"), testing::Pointwise(testing::DoubleNear(1e-6), {4.0 / 9}));
+  EXPECT_THAT(f1("weighted"), testing::Pointwise(testing::DoubleNear(1e-6), {0.5}));
+  EXPECT_THAT(f1("micro"), testing::Pointwise(testing::DoubleNear(1e-6), {0.5}));
+}
+
 TEST(Metrics, NothingSeenIsZero) {
   EXPECT_EQ(Mean().result().item(), 0);
   EXPECT_EQ(Precision().result().item(), 0);

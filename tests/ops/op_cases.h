@@ -20,7 +20,6 @@ using Tensors = std::vector<Tensor>;
 struct Slope {
   Tensors at;
   std::function<Tensor(const Tensors&)> function;
-  bool second_order = true;
 };
 
 // A result known in closed form.

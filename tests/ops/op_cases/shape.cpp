@@ -143,6 +143,8 @@ std::vector<OpCase> shape_cases() {
                     return cumprod_exclusive(tensor({{2.0, 3.0, 5.0}}, kReal), true);
                   },
                   tensor({{15.0, 5.0, 1.0}}, kReal)}},
+       .slopes = {{{points({2, 4})}, [](const Tensors& t) { return square(cumprod_exclusive(t[0], false)); }},
+                  {{points({2, 4})}, [](const Tensors& t) { return square(cumprod_exclusive(t[0], true)); }}},
        .refusals = {{[] { return cumprod_exclusive(zeros({2}), false); }, "ShapeError",
                      "needs (rows, columns), got (2,)"}}},
 

@@ -1,0 +1,153 @@
+#include "isochron/base/prefault.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "isochron/base/threads.h"
+
+namespace isochron {
+namespace {
+
+constexpr size_t kPage = 4096;
+constexpr size_t kSmall = 16 * kPage;
+// Beyond this a first epoch is long anyway, and memory that may never be used should not be taken.
+constexpr size_t kLarge = size_t{64} << 20;
+// The kernel holds a lock meanwhile that the caller's own mmap() needs.
+constexpr size_t kPiece = 8 * kPage;
+constexpr auto kLinger = std::chrono::milliseconds(50);
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+class Helper {
+ public:
+  void add(uintptr_t begin, uintptr_t end) {
+    std::lock_guard lock(mutex_);
+    if (last_ - first_ == ranges_.size()) return;
+    ranges_[last_++ % ranges_.size()] = {begin, end};
+    if (runs_) {
+      more_.notify_one();
+      return;
+    }
+    // Signals belong to the user's threads.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    try {
+      std::thread([this] { loop(); }).detach();
+      runs_ = true;
+    } catch (const std::system_error&) {
+      first_ = last_;  // no thread to be had: the pages come when they are touched
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+
+ private:
+  struct Range {
+    uintptr_t begin, end;
+  };
+
+  void loop() {
+    pthread_setname_np(pthread_self(), "isochron-pages");
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      if (!more_.wait_for(lock, kLinger, [this] { return first_ != last_; })) {
+        runs_ = false;
+        return;
+      }
+      const Range range = ranges_[first_++ % ranges_.size()];
+      lock.unlock();
+      for (uintptr_t at = range.begin; at < range.end; at += kPiece)
+        if (madvise(reinterpret_cast<void*>(at), std::min(kPiece, range.end - at), MADV_POPULATE_WRITE) != 0) break;
+      lock.lock();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable more_;
+  std::array<Range, 64> ranges_;
+  size_t first_ = 0, last_ = 0;
+  bool runs_ = false;
+};
+
+// Never destroyed: its thread may still be at work when the process ends.
+std::atomic<Helper*> g_helper{nullptr};
+
+Helper& helper() {
+  Helper* existing = g_helper.load(std::memory_order_acquire);
+  if (existing) return *existing;
+  // The thread does not exist in a forked child, and its lock may be held.
+  static const int registered = pthread_atfork(nullptr, nullptr, [] { g_helper.store(nullptr); });
+  (void)registered;
+  auto* fresh = new Helper;
+  if (g_helper.compare_exchange_strong(existing, fresh)) return *fresh;
+  delete fresh;
+  return *existing;
+}
+
+}  // namespace
+
+void prefault(void* begin, size_t bytes) {
+  static const bool worth_it = available_cpus() > 1;
+  if (!worth_it || bytes < kSmall || bytes > kLarge) return;
+  const auto first = reinterpret_cast<uintptr_t>(begin) / kPage * kPage;
+  helper().add(first, (reinterpret_cast<uintptr_t>(begin) + bytes + kPage - 1) / kPage * kPage);
+}
+
+namespace {
+
+struct Reserve {
+  std::mutex mutex;
+  std::byte* begin = nullptr;
+  size_t bytes = 0;
+};
+Reserve& reserve() {
+  static Reserve* reserve = new Reserve;  // never destroyed: tensors in static storage may still be made at the end
+  return *reserve;
+}
+
+std::byte* mapped(size_t bytes) {
+  void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return pages == MAP_FAILED ? nullptr : static_cast<std::byte*>(pages);
+}
+
+}  // namespace
+
+void* map_pages(size_t bytes) {
+  {
+    Reserve& kept = reserve();
+    std::lock_guard lock(kept.mutex);
+    if (bytes <= kept.bytes) {
+      kept.bytes -= bytes;
+      return std::exchange(kept.begin, kept.begin + bytes);
+    }
+  }
+  return mapped(bytes);
+}
+
+void unmap_pages(void* begin, size_t bytes) { munmap(begin, bytes); }
+
+void reserve_pages(size_t bytes) {
+  Reserve& kept = reserve();
+  std::lock_guard lock(kept.mutex);
+  const size_t wanted = (bytes + kPage - 1) / kPage * kPage;
+  if (wanted <= kept.bytes) return;
+  if (kept.bytes > 0) munmap(kept.begin, kept.bytes);
+  kept.begin = mapped(wanted);
+  kept.bytes = kept.begin ? wanted : 0;
+  prefault(kept.begin, kept.bytes);
+}
+
+}  // namespace isochron

@@ -1,0 +1,26 @@
+// Memory that is present before it is written: another thread touches it while the caller goes on.
+//
+//   reserve_pages(2'500'000);                // when training is certain to come: compile()
+//   void* moments = map_pages(401'408);      // later: out of the reserve, zeroed and, most likely, present
+//
+// The first touch of a page costs from a tenth of a microsecond to three (in nested virtual machines), which is most of
+// what a first step costs beyond the later ones. prefault() never changes contents, so it does no harm when the memory
+// is written or given back meanwhile. It is a hint: nothing happens for small blocks, on one CPU, or when too much is
+// asked. The helper thread ends when there has been nothing to do for a while. All of it is thread-safe.
+#pragma once
+
+#include <cstddef>
+
+namespace isochron {
+
+void prefault(void* begin, size_t bytes);
+
+// Zeroed memory in whole pages, to be given back by unmap_pages(); nullptr when there is none. `bytes` is a multiple of
+// the page size, 4096.
+void* map_pages(size_t bytes);
+void unmap_pages(void* begin, size_t bytes);
+// The next map_pages() that fit into this much together take it from memory that is made present now. A reserve that
+// is not used up stays; a new one adds what is missing.
+void reserve_pages(size_t bytes);
+
+}  // namespace isochron
