@@ -40,6 +40,7 @@ using Slots = SmallVector<Tensor, 1>;
 struct Adjoints {
   std::unordered_map<const Node*, Slots> of_node;
   std::vector<VariableGradient> of_variable;
+  std::unordered_map<uint64_t, size_t> place_of_variable;
 
   void add(const Value& value, const Tensor& gradient) {
     Slots& slots = of_node[value.node.get()];
@@ -48,9 +49,15 @@ struct Adjoints {
     slot = slot.defined() ? slot + gradient : gradient;
   }
   Tensor* find(uint64_t variable) {
-    for (VariableGradient& entry : of_variable)
-      if (entry.variable == variable) return &entry.gradient;
-    return nullptr;
+    const auto found = place_of_variable.find(variable);
+    return found == place_of_variable.end() ? nullptr : &of_variable[found->second].gradient;
+  }
+  void add_to_variable(uint64_t variable, const Tensor& gradient) {
+    const auto [found, fresh] = place_of_variable.emplace(variable, of_variable.size());
+    if (fresh)
+      of_variable.push_back({variable, gradient});
+    else
+      of_variable[found->second].gradient = of_variable[found->second].gradient + gradient;
   }
 };
 
@@ -76,11 +83,7 @@ Adjoints differentiate(std::span<const Tensor> targets, std::span<const Tensor> 
     const auto found = adjoints.of_node.find(node.get());
     if (found == adjoints.of_node.end()) continue;
     if (node->variable) {
-      Tensor* total = adjoints.find(node->variable);
-      if (total)
-        *total = *total + found->second[0];
-      else
-        adjoints.of_variable.push_back({node->variable, found->second[0]});
+      adjoints.add_to_variable(node->variable, found->second[0]);
       continue;
     }
     if (!node->op || node->inputs.empty()) continue;

@@ -1,6 +1,7 @@
 #include "isochron/ops/create.h"
 
 #include <cmath>
+#include <limits>
 
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/op.h"
@@ -49,10 +50,19 @@ Tensor tensor_from_doubles(std::vector<double> values, const Shape& shape, DType
   visit_dtype(dtype, [&]<class T>(Type<T>) {
     T* out = reinterpret_cast<T*>(bytes.data());
     for (size_t i = 0; i < values.size(); ++i) {
-      if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>)
+      if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>) {
         out[i] = T(static_cast<float>(values[i]));
-      else
+      } else if constexpr (std::is_same_v<T, bool> || !std::is_integral_v<T>) {
         out[i] = static_cast<T>(values[i]);
+      } else {
+        using Limits = std::numeric_limits<T>;
+        // The largest int64 is no double; 2^63 is, and lies above it.
+        if (!(values[i] >= static_cast<double>(Limits::min()) && values[i] < static_cast<double>(Limits::max()) + 1))
+          fail<ValueError>("tensor",
+                           "{} does not fit {}; give a dtype it fits, or pass a std::vector, which keeps its type",
+                           values[i], dtype);
+        out[i] = static_cast<T>(values[i]);
+      }
     }
   });
   return Tensor::from_storage(std::move(bytes), spec);

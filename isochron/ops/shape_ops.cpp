@@ -331,6 +331,25 @@ std::vector<Tensor> split(const Operand& x, const Ints& sizes, int64_t axis) {
   return parts;
 }
 
+namespace {
+
+// Rows of known data are those bytes themselves: nothing is computed, and to a plan every batch of a loop looks alike.
+// Not so for what has a gradient, and for variables, whose bytes change.
+Tensor rows_in_place(const Tensor& t, const Ints& first, const Ints& dims) {
+  const Value& value = t.value();
+  const Node& node = *value.node;
+  if (!node.computed() || node.differentiable || node.variable || node.role == LeafRole::stale) return {};
+  for (size_t axis = 1; axis < dims.size(); ++axis)
+    if (dims[axis] != t.shape()[static_cast<int>(axis)]) return {};
+  const TensorSpec spec{t.dtype(), Shape(dims)};
+  const Storage& whole = node.results[static_cast<size_t>(value.index)];
+  const int64_t row_bytes = t.shape()[0] > 0 ? t.spec().bytes() / t.shape()[0] : 0;
+  return Tensor::from_storage(
+      Storage::wrap(whole.data() + first[0] * row_bytes, static_cast<size_t>(spec.bytes()), [whole] {}), spec);
+}
+
+}  // namespace
+
 Tensor slice(const Operand& x, const Ints& begin, const Ints& end, const Ints& step) {
   const Tensor t = x.tensor();
   const auto rank = static_cast<size_t>(t.rank());
@@ -354,7 +373,10 @@ Tensor slice(const Operand& x, const Ints& begin, const Ints& end, const Ints& s
     stride.push_back(by);
     dims.push_back(std::max<int64_t>(count, 0));
   }
-  if (Shape(dims) == t.shape() && std::all_of(stride.begin(), stride.end(), [](int64_t s) { return s == 1; })) return t;
+  if (std::all_of(stride.begin(), stride.end(), [](int64_t s) { return s == 1; })) {
+    if (Shape(dims) == t.shape()) return t;
+    if (const Tensor rows = rows_in_place(t, first, dims); rows.defined()) return rows;
+  }
   return apply(kSlice, {t}, {{"begin", std::move(first)}, {"step", std::move(stride)}, {"shape", std::move(dims)}},
                x.where());
 }

@@ -8,13 +8,14 @@
 #include "isochron/ops/op.h"
 #include "isochron/ops/reduce.h"
 #include "isochron/optim/checks.h"
+#include "isochron/tensor/zeroed_storage.h"
 
 namespace isochron {
 
 Variable filled_variable(const TensorSpec& spec, double initial, std::string name) {
   const bool zeros = initial == 0 && !std::signbit(initial);
   const auto size = static_cast<size_t>(spec.bytes());
-  Storage bytes = zeros ? Storage::allocate_zeroed(size) : Storage::allocate(size);
+  Storage bytes = zeros ? zeroed_storage(size) : Storage::allocate(size);
   visit_dtype(spec.dtype, [&]<class T>(Type<T>) {
     if (zeros) return;
     T* elements = reinterpret_cast<T*>(bytes.data());

@@ -8,6 +8,7 @@
 
 #include "isochron/base/error.h"
 #include "isochron/base/prefault.h"
+#include "isochron/tensor/zeroed_storage.h"
 
 namespace isochron {
 
@@ -19,6 +20,20 @@ class StoragePool {
   static StoragePool& global() {
     static StoragePool* pool = new StoragePool;
     return *pool;
+  }
+
+  Storage allocate(size_t bytes) {
+    Storage storage;
+    bool fresh = false;
+    storage.block_ = take(bytes, fresh);
+    return storage;
+  }
+  Storage allocate_zeroed(size_t bytes) {
+    Storage storage;
+    bool fresh = false;
+    storage.block_ = take(bytes, fresh);
+    if (!fresh) std::memset(storage.data(), 0, bytes);
+    return storage;
   }
 
   // `fresh` becomes true when the bytes are known to be zero.
@@ -88,7 +103,11 @@ class StoragePool {
   static constexpr int64_t kKeptBytes = int64_t{64} << 20;
 
   // Large blocks come zeroed from the system, or from a reserve that is present already.
+#if defined(__SANITIZE_ADDRESS__)
+  static bool in_pages(size_t) { return false; }  // the sanitizer watches over what malloc gives
+#else
   static bool in_pages(size_t capacity) { return capacity >= (size_t{128} << 10); }
+#endif
   static void free(Storage::Block* block) {
     if (in_pages(block->capacity))
       unmap_pages(block->data, block->capacity);
@@ -112,20 +131,8 @@ class StoragePool {
   AllocationCounts counts_;
 };
 
-Storage Storage::allocate(size_t bytes) {
-  Storage storage;
-  bool fresh = false;
-  storage.block_ = StoragePool::global().take(bytes, fresh);
-  return storage;
-}
-
-Storage Storage::allocate_zeroed(size_t bytes) {
-  Storage storage;
-  bool fresh = false;
-  storage.block_ = StoragePool::global().take(bytes, fresh);
-  if (!fresh) std::memset(storage.data(), 0, bytes);
-  return storage;
-}
+Storage Storage::allocate(size_t bytes) { return StoragePool::global().allocate(bytes); }
+Storage zeroed_storage(size_t bytes) { return StoragePool::global().allocate_zeroed(bytes); }
 
 Storage Storage::wrap(void* data, size_t bytes, std::function<void()> free_memory) {
   Storage storage;

@@ -32,8 +32,6 @@ class Storage {
 
   // Throws MemoryError naming the size when the system has no more.
   static Storage allocate(size_t bytes);
-  // The same, all bytes zero.
-  static Storage allocate_zeroed(size_t bytes);
   // Takes over memory that `free_memory` gives back; it need not be aligned.
   static Storage wrap(void* data, size_t bytes, std::function<void()> free_memory);
   template <class T>

@@ -147,5 +147,33 @@ TEST(Tensor, PrintsLikeNumPy) {
   EXPECT_EQ(to_string(tensor({{1, 2}, {3, 40}})), "[[ 1  2]\n [ 3 40]]");
 }
 
+TEST(Evaluate, BatchesCutFromKnownDataShareTheirBytesAndOnePlan) {
+  const Tensor x = reshape(arange(0, 24, 1, DType::float32), {6, 4}).eval();
+  const Tensor rows = slice(x, {2}, {4});
+  EXPECT_EQ(rows.raw_data(), static_cast<const float*>(x.raw_data()) + 8);
+  EXPECT_EQ(rows.to_vector<float>(), (std::vector<float>{8, 9, 10, 11, 12, 13, 14, 15}));
+  EXPECT_EQ(slice(x, {-1}, {100}).to_vector<float>(), (std::vector<float>{20, 21, 22, 23}));
+  EXPECT_EQ(slice(x, {3}, {3}).shape(), (Shape{0, 4}));
+  EXPECT_EQ(slice(x, {0, 1}, {2, 2}).to_vector<float>(), (std::vector<float>{1, 5})) << "not whole rows";
+  EXPECT_EQ(slice(x, {4}, {kEnd}, {-2}).to_vector<float>()[0], 16) << "nor in order";
+
+  const int64_t before = cache_report().misses;
+  for (int64_t first = 0; first < 6; first += 2) sum(square(slice(x, {first}, {first + 2}))).item();
+  EXPECT_EQ(cache_report().misses, before + 1);
+}
+
+TEST(Evaluate, SlicesOfVariablesAndWatchedTensorsAreComputed) {
+  Variable v(tensor({1.0, 2.0, 3.0}));
+  const Tensor part = slice(v, {1}, {3}).eval();
+  v.assign(tensor({7.0, 8.0, 9.0}));
+  v.eval();
+  EXPECT_EQ(part.to_vector<double>(), (std::vector<double>{2, 3})) << "the value when it was computed";
+  const Tensor x = tensor({1.0, 2.0, 3.0});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor loss = sum(square(slice(x, {1}, {3})));
+  EXPECT_EQ(tape.gradient(loss, x).to_vector<double>(), (std::vector<double>{0, 4, 6}));
+}
+
 }  // namespace
 }  // namespace isochron

@@ -21,6 +21,15 @@ TEST(Tensor, LiteralsChooseTheirDType) {
   EXPECT_THAT([] { tensor({{1, 2}, {3}}); }, error<ShapeError>("all rows need the same length, got 2 and 1"));
 }
 
+TEST(Tensor, LiteralsThatDoNotFitAreRefused) {
+  const int64_t large = 5'000'000'000;
+  EXPECT_THAT([&] { tensor({large}); }, error<ValueError>("5000000000 does not fit int32"));
+  EXPECT_THAT([] { tensor({-1}, DType::uint8); }, error<ValueError>("-1 does not fit uint8"));
+  EXPECT_THAT([] { scalar(std::nan(""), DType::int64); }, error<ValueError>("nan does not fit int64"));
+  EXPECT_EQ(tensor({large}, DType::int64).item<int64_t>(), large);
+  EXPECT_EQ(tensor(std::vector<int64_t>{large}).item<int64_t>(), large);
+}
+
 TEST(Tensor, ContainersKeepTheirElementType) {
   EXPECT_EQ(tensor(std::vector<int64_t>{1, 2, 3}).dtype(), DType::int64);
   EXPECT_EQ(tensor(std::vector<uint8_t>{1, 2}, {2, 1}).shape(), (Shape{2, 1}));

@@ -207,7 +207,7 @@ TEST(Fit, AMetricWithOneValueAClassIsLoggedClassByClass) {
   Sequential model{Input({2}), Dense(3, {.activation = "softmax"})};
   model.compile({.optimizer = "sgd", .loss = "categorical_crossentropy", .metrics = {F1Score()}});
   const Tensor x = random_normal({6, 2}, 0, 1, {.seed = 3}), y = one_hot(tensor({0, 1, 2, 0, 1, 2}), 3);
-  const History history = model.fit(x, y, {.epochs = 2, .verbose = 0, .validation_split = 0.5});
+  const History history = model.fit(x, y, {.epochs = 2, .validation_split = 0.5, .verbose = 0});
   for (const char* name : {"f1_score_0", "f1_score_1", "f1_score_2", "val_f1_score_2"}) {
     ASSERT_EQ(history[name].size(), 2u) << name;
     EXPECT_GE(history[name][1], 0);
