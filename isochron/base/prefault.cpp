@@ -6,7 +6,6 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -25,7 +24,6 @@ constexpr size_t kSmall = 16 * kPage;
 constexpr size_t kLarge = size_t{64} << 20;
 // The kernel holds a lock meanwhile that the caller's own mmap() needs.
 constexpr size_t kPiece = 8 * kPage;
-constexpr auto kLinger = std::chrono::milliseconds(50);
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -63,10 +61,7 @@ class Helper {
     pthread_setname_np(pthread_self(), "isochron-pages");
     std::unique_lock lock(mutex_);
     for (;;) {
-      if (!more_.wait_for(lock, kLinger, [this] { return first_ != last_; })) {
-        runs_ = false;
-        return;
-      }
+      more_.wait(lock, [this] { return first_ != last_; });
       const Range range = ranges_[first_++ % ranges_.size()];
       lock.unlock();
       for (uintptr_t at = range.begin; at < range.end; at += kPiece)

@@ -6,7 +6,7 @@
 // The first touch of a page costs from a tenth of a microsecond to three (in nested virtual machines), which is most of
 // what a first step costs beyond the later ones. prefault() never changes contents, so it does no harm when the memory
 // is written or given back meanwhile. It is a hint: nothing happens for small blocks, on one CPU, or when too much is
-// asked. The helper thread ends when there has been nothing to do for a while. All of it is thread-safe.
+// asked. All of it is thread-safe.
 #pragma once
 
 #include <cstddef>

@@ -15,6 +15,7 @@ constexpr int64_t kFirstGapNs = 20'000'000, kLastGapNs = 1'000'000'000;
 
 void TeamChoice::settle(int threads, double duration_ns) {
   settled_ = threads;
+  fewer_ = threads / 2;
   usual_ns_ = best_ns_ = duration_ns;
   runs_ = 0;
   gap_ns_ = kFirstGapNs;
@@ -30,7 +31,7 @@ int TeamChoice::threads(int wanted, int64_t now_ns) {
   if (trial_ == 0 && wanted > 1 && runs_ >= kRunsBeforeTrial && now_ns >= next_trial_ns_) {
     // Even alone a thread needs no longer than all of them together.
     const bool crowded = settled_ > 1 && usual_ns_ > 1.5 * settled_ * best_ns_;
-    trial_ = crowded ? settled_ / 2 : settled_ < wanted ? std::min(wanted, settled_ * 2) : 0;
+    trial_ = crowded ? fewer_ : settled_ < wanted ? std::min(wanted, settled_ * 2) : 0;
     if (trial_ != 0) {
       runs_ = 0;
       trial_ns_ = 0;
@@ -55,6 +56,7 @@ void TeamChoice::ran(int64_t duration_ns, int64_t now_ns) {
   if (!hopeless && trial_ns < kBetter * usual_ns_) {
     settle(trial_, trial_ns);
   } else {
+    if (trial_ < settled_) fewer_ = fewer_ > 1 ? fewer_ / 2 : settled_ / 2;
     gap_ns_ = std::min(gap_ns_ * 2, kLastGapNs);
     runs_ = 0;
   }

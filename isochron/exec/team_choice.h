@@ -6,8 +6,9 @@
 //
 // Threads that meet at barriers every few microseconds lose a scheduler's slice (milliseconds) whenever one of them has
 // to share its CPU; then one thread alone is the faster team. It is found out by trying: when runs take several times
-// their best, half the threads get a few runs; they stay if those were quicker; and now and then, ever more rarely
-// while it fails, twice as many get a few. The shares of the work stay the same, so results do not change.
+// their best, half the threads get a few runs, then a quarter, down to one; they stay if those were quicker; and now
+// and then, ever more rarely while it fails, twice as many get a few. The shares of the work stay the same, so results
+// do not change.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,7 @@ class TeamChoice {
   void settle(int threads, double duration_ns);
 
   int wanted_ = 0, settled_ = 0;
+  int fewer_ = 0;  // threads to try next when it is crowded
   int trial_ = 0;  // threads on trial; 0: none
   int runs_ = 0;   // since it settled, or of the trial
   double usual_ns_ = 0, best_ns_ = 0, trial_ns_ = 0;

@@ -1,5 +1,7 @@
 #include "isochron/train/data_checks.h"
 
+#include <cmath>
+
 #include "isochron/ops/create.h"
 #include "isochron/ops/shape_ops.h"
 
@@ -43,6 +45,9 @@ void check_columns(const char* what, const Columns& columns) {
 }
 
 Tensor class_weights(const char* what, const Columns& columns, const std::map<int64_t, double>& weights) {
+  for (const auto& [label, weight] : weights)
+    if (!(weight >= 0 && std::isfinite(weight)))
+      fail<ValueError>(what, "class_weight must be finite and not negative, got {} for class {}", weight, label);
   const int64_t rows = columns.rows(), width = columns.y.elements() / rows;
   const std::vector<double> labels = columns.y.to_vector<double>();
   std::vector<float> out(static_cast<size_t>(rows));
@@ -57,10 +62,10 @@ Tensor class_weights(const char* what, const Columns& columns, const std::map<in
     const double* begin = labels.data() + row * width;
     // One-hot targets name their class by the largest element.
     const int64_t label = width > 1 ? std::max_element(begin, begin + width) - begin : static_cast<int64_t>(*begin);
+    // Classes that are not named weigh 1, as in Keras.
     const auto found = weights.find(label);
-    if (found == weights.end()) fail<ValueError>(what, "class_weight has no entry for class {} (row {})", label, row);
-    out[static_cast<size_t>(row)] =
-        static_cast<float>(found->second) * (own.empty() ? 1.f : own[static_cast<size_t>(row)]);
+    out[static_cast<size_t>(row)] = static_cast<float>(found == weights.end() ? 1.0 : found->second) *
+                                    (own.empty() ? 1.f : own[static_cast<size_t>(row)]);
   }
   return Tensor::from_buffer(std::move(out), {rows});
 }

@@ -62,7 +62,8 @@ TensorList TrainingState::body(StepKind kind, Feed feed, std::span<const Tensor>
 
   const std::vector<Variable> variables = model_->trainable_variables();
   const std::vector<Tensor> sources(variables.begin(), variables.end());
-  options.optimizer->apply_gradients(gradients({&loss, 1}, {}, sources), sources);
+  // A model without weights has a loss and nothing to learn, as in Keras.
+  if (!sources.empty()) options.optimizer->apply_gradients(gradients({&loss, 1}, {}, sources), sources);
   NodePhaseScope phase(Phase::update);
   for (const auto& [variable, constraint] : model_->constrained_weights())
     variable.assign(constraint.project(variable));

@@ -78,7 +78,7 @@ TEST_F(BadInput, OptionsThatMakeNoSense) {
   refuses<ValueError>([&] { model.fit(x, y, {.epochs = -1, .verbose = 0}); }, {"epochs", "got -1"});
   refuses<ValueError>([&] { model.fit(x, y, {.validation_split = 1, .verbose = 0}); }, {"validation_split"});
   refuses<ValueError>([&] { model.fit(x, y, {.validation_split = 0.999, .verbose = 0}); }, {"0 for training"});
-  refuses<ValueError>([&] { model.fit(x, y, {.class_weight = {{0, 1}}, .verbose = 0}); }, {"class 1", "row 1"});
+  refuses<ValueError>([&] { model.fit(x, y, {.class_weight = {{0, -1}}, .verbose = 0}); }, {"class 0", "got -1"});
   refuses<ValueError>([&] { model.fit(x, y, {.verbose = 0, .callbacks = {nullptr}}); }, {"callback"});
 }
 

@@ -78,6 +78,24 @@ TEST(Fit, WeightsOfClassesAndSamplesMultiply) {
               (0 + 1 + 0 + 4 + 12) / 5.0, 1e-5);
 }
 
+TEST(Fit, ClassesWithoutAWeightWeighOne) {
+  const auto loss_with = [](const std::map<int64_t, double>& weights) {
+    Sequential model{Input({1}), Dense(2, {.kernel_initializer = "ones"})};
+    model.compile({.optimizer = SGD(0.0), .loss = SparseCategoricalCrossentropy({.from_logits = true})});
+    const Tensor x = tensor({{1.f}, {2.f}, {3.f}, {4.f}}), y = tensor({0, 1, 1, 0});
+    return model.fit(x, y, {.class_weight = weights, .verbose = 0})["loss"][0];
+  };
+  EXPECT_EQ(loss_with({{0, 3}}), loss_with({{0, 3}, {1, 1}}));
+  EXPECT_NE(loss_with({{0, 3}}), loss_with({{0, 1}, {1, 1}}));
+}
+
+TEST(Fit, AModelWithoutWeightsHasALossAndNothingToLearn) {
+  Sequential model{Input({2}), Flatten()};
+  model.compile({.optimizer = "adam", .loss = "mse"});
+  const History history = model.fit(zeros({4, 2}), ones({4, 2}), {.epochs = 2, .verbose = 0});
+  EXPECT_EQ(history["loss"], (std::vector<double>{1, 1}));
+}
+
 TEST(Fit, InitialEpochAndStepsPerEpoch) {
   Sequential model = zero_model();
   const History late = model.fit(five_x, five_y, {.epochs = 5, .initial_epoch = 3, .verbose = 0});
