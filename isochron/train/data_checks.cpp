@@ -61,7 +61,8 @@ Tensor class_weights(const char* what, const Columns& columns, const std::map<in
   for (int64_t row = 0; row < rows; ++row) {
     const double* begin = labels.data() + row * width;
     // One-hot targets name their class by the largest element.
-    const int64_t label = width > 1 ? std::max_element(begin, begin + width) - begin : static_cast<int64_t>(std::nearbyint(*begin));
+    const int64_t label =
+        width > 1 ? std::max_element(begin, begin + width) - begin : static_cast<int64_t>(std::nearbyint(*begin));
     // Classes that are not named weigh 1, as in Keras.
     const auto found = weights.find(label);
     out[static_cast<size_t>(row)] = static_cast<float>(found == weights.end() ? 1.0 : found->second) *

@@ -23,7 +23,8 @@ class RandomGraph {
     for (const Shape& shape : {Shape{6, 6}, Shape{6, 6}, Shape{6}, Shape{6, 1}, Shape{}}) {
       std::vector<double> values(static_cast<size_t>(shape.elements()));
       for (double& value : values)
-        value = is_floating(dtype) ? std::uniform_real_distribution(-2.0, 2.0)(rng_) : static_cast<double>(pick(7)) - 3;
+        value = is_floating(dtype) ? std::uniform_real_distribution(-2.0, 2.0)(rng_)
+                                   : static_cast<double>(pick(7)) - (dtype == DType::uint8 ? 0 : 3);
       values_.push_back(detail::tensor_from_doubles(std::move(values), shape, dtype));
     }
   }
