@@ -30,6 +30,7 @@ score: deps build
 
 bench: deps build
 	@python3 bench/run.py
+	@python3 bench/pipelines.py
 
 install: build
 	@cmake --install build --prefix $(PREFIX)

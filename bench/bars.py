@@ -86,3 +86,39 @@ def judge_one(workload, threads, contestants):
     if workload in RESIDENT_MB:
         limit = RESIDENT_MB[workload]
         yield verdict("resident memory", f"{rss:.1f} MB", "", f"{rss:.1f} MB", f"<= {limit} MB", rss <= limit)
+
+
+# Pipelines: how many times faster than which peers, in the first pass (files that are parsed once) or in the median one.
+PIPELINE_BARS = {
+    "pipeline-jpeg": (("median", 1.3, ("tf.data", "DataLoader-0", "DataLoader-2")),),
+    "pipeline-csv": (("first", 5.0, ("pandas",)), ("first", 3.0, ("tf.data",))),
+    "pipeline-tfrecord": (("median", 3.0, ("tf.data",)),),
+}
+
+
+def pass_ms(runs, which):
+    """The first or the median pass of each run, and the median of those."""
+    chosen = (run["passes_ms"][0] if which == "first" else statistics.median(run["passes_ms"]) for run in runs)
+    return statistics.median(chosen)
+
+
+def judge_pipelines(results):
+    """`results` is {workload: {contestant: [JSON of a run, ...]}}."""
+    for workload, contestants in results.items():
+        for which, bar, peers in PIPELINE_BARS.get(workload, ()):
+            times = {peer: pass_ms(contestants[peer], which) for peer in peers if contestants.get(peer)}
+            if not times or not contestants.get(OURS):
+                continue
+            best = min(times, key=times.get)
+            ours = pass_ms(contestants[OURS], which)
+            ratio = times[best] / ours
+            yield Verdict(
+                workload,
+                contestants[OURS][0]["threads"],
+                f"{which} pass",
+                f"{ours:.0f} ms",
+                f"{best} {times[best]:.0f} ms",
+                f"{ratio:.1f}x faster",
+                f">= {bar:g}x",
+                ratio >= bar,
+            )

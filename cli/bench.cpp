@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "cli/bench.h"
+#include "cli/bench_pipeline.h"
 #include "cli/command.h"
 #include "isochron/base/clock.h"
+#include "isochron/base/files.h"
 #include "isochron/base/memory_info.h"
 #include "isochron/base/names.h"
 #include "isochron/base/rng.h"
@@ -20,6 +22,7 @@ struct {
   std::string workload;
   int threads = 0;
   int epochs = 0;
+  std::string folder;
   bool json = false;
   bool no_timeline = false;
 } options;
@@ -123,13 +126,15 @@ const RegisteredWorkloads registered_workloads{{"mlp32", 12, [](int epochs) { re
 std::vector<std::string_view> workload_names() {
   std::vector<std::string_view> names;
   for (const BenchWorkload& workload : workloads()) names.push_back(workload.name);
+  for (const BenchPipeline& pipeline : pipelines()) names.push_back(pipeline.name);
   return names;
 }
 
 void add_options(Arguments& arguments) {
   arguments.value("WORKLOAD", options.workload, fmt::format("one of {}", fmt::join(workload_names(), ", ")), true)
       .value("--threads", options.threads, "threads (0: all CPUs)")
-      .value("--epochs", options.epochs, "epochs (0: as many as the workload usually takes)")
+      .value("--epochs", options.epochs, "epochs, or passes of a pipeline (0: as many as the workload usually takes)")
+      .value("--folder", options.folder, "where pipelines keep the files they make (default: a temporary folder)")
       .flag("--no-timeline", options.no_timeline,
             "keep no record of where the time goes, to measure what keeping it costs")
       .flag("--json", options.json, "print one line of JSON")
@@ -139,6 +144,13 @@ void add_options(Arguments& arguments) {
 int run() {
   if (options.threads > 0) set_num_threads(options.threads);
   const std::string& w = options.workload;
+  for (const BenchPipeline& pipeline : pipelines()) {
+    if (pipeline.name != w) continue;
+    const TempFolder temporary;
+    const std::string& folder = options.folder.empty() ? temporary.path() : options.folder;
+    print_pipeline(w, pipeline.run(folder, options.epochs > 0 ? options.epochs : pipeline.usual_passes), options.json);
+    return exit_code::success;
+  }
   const auto found = std::find_if(workloads().begin(), workloads().end(),
                                   [&](const BenchWorkload& workload) { return workload.name == w; });
   if (found == workloads().end())

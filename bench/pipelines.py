@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""Measures input pipelines against tf.data, torch's DataLoader and pandas on the same files, and judges the bars."""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from bars import PIPELINE_BARS, judge_pipelines, pass_ms
+from contestants import BENCH, OURS, PYTHON, TIMEOUT_SECONDS, install_peers, our_program
+from report import BAR_HEADER, aligned, bar_rows
+
+# Peer -> script and mode.
+PEERS = {
+    "tf.data": ("pipeline_tensorflow.py", "data"),
+    "DataLoader-0": ("pipeline_torch.py", "workers0"),
+    "DataLoader-2": ("pipeline_torch.py", "workers2"),
+    "pandas": ("pipeline_torch.py", "pandas"),
+}
+HEADER = ("workload", "who", "first batch ms", "first pass ms", "median pass ms", "rss MB")
+
+
+def peers_of(workload):
+    return sorted({peer for _, _, peers in PIPELINE_BARS[workload] for peer in peers})
+
+
+def measure(contestant, workload, folder, passes, python):
+    if contestant == OURS:
+        command = [our_program(), "bench", workload]
+    else:
+        script, mode = PEERS[contestant]
+        command = [python, BENCH / "peers" / script, "--workload", workload, "--mode", mode]
+    command += ["--folder", folder, "--epochs", str(passes), "--json"]
+    process = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
+    lines = [line for line in process.stdout.splitlines() if line.startswith("{")]
+    if process.returncode != 0 or not lines:
+        raise SystemExit(f"{contestant} on {workload}: {(process.stderr.strip().splitlines() or ['no output'])[-1]}")
+    return json.loads(lines[-1])
+
+
+def rows(results):
+    for workload, contestants in results.items():
+        for name, runs in contestants.items():
+            first_batch = min(run["first_batch_ms"] for run in runs)
+            rss = max(run["rss_mb"] for run in runs)
+            times = (pass_ms(runs, "first"), pass_ms(runs, "median"))
+            yield (workload, name, f"{first_batch:.1f}", *(f"{ms:.1f}" for ms in times), f"{rss:.0f}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("workloads", nargs="*", default=list(PIPELINE_BARS), help=f"of {', '.join(PIPELINE_BARS)}")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--passes", type=int, default=3)
+    parser.add_argument("--folder", help="keeps the files here for the next time")
+    parser.add_argument("--python", help="with the peers installed, instead of bench/.venv")
+    arguments = parser.parse_args()
+    if not arguments.python:
+        install_peers(print)
+    python = arguments.python or PYTHON
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = arguments.folder or temporary
+        os.makedirs(folder, exist_ok=True)
+        results = {workload: {name: [] for name in [OURS, *peers_of(workload)]} for workload in arguments.workloads}
+        for _ in range(arguments.repeats):
+            for workload, contestants in results.items():
+                for name, runs in contestants.items():
+                    runs.append(measure(name, workload, folder, arguments.passes, python))
+    verdicts = list(judge_pipelines(results))
+    print(aligned(HEADER, rows(results)))
+    print("\n" + aligned(BAR_HEADER, bar_rows(verdicts)))
+    return 0 if all(verdict.passed for verdict in verdicts) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,28 @@
+"""Tests of the judging of pipelines: python3 -m unittest discover -s bench. No peer is needed."""
+
+import unittest
+
+from bars import judge_pipelines
+
+
+def run(*passes_ms):
+    return {"threads": 2, "passes_ms": list(passes_ms), "first_batch_ms": 1, "rss_mb": 1}
+
+
+class PipelineBars(unittest.TestCase):
+    def test_images_are_judged_against_the_fastest_peer(self):
+        contestants = {"isochron": [run(120, 100, 100)], "tf.data": [run(900, 140, 140)], "DataLoader-2": [run(125, 125, 125)]}
+        (verdict,) = judge_pipelines({"pipeline-jpeg": contestants})
+        self.assertEqual(verdict.against, "DataLoader-2 125 ms")
+        self.assertFalse(verdict.passed)
+        contestants["DataLoader-2"] = [run(131, 131, 131)]
+        self.assertTrue(next(judge_pipelines({"pipeline-jpeg": contestants})).passed)
+
+    def test_tables_are_judged_by_the_first_pass(self):
+        contestants = {"isochron": [run(200, 1, 1)], "pandas": [run(900, 900)], "tf.data": [run(700, 700)]}
+        verdicts = {verdict.against: verdict.passed for verdict in judge_pipelines({"pipeline-csv": contestants})}
+        self.assertEqual(verdicts, {"pandas 900 ms": False, "tf.data 700 ms": True})
+
+
+if __name__ == "__main__":
+    unittest.main()
