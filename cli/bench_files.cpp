@@ -58,7 +58,7 @@ PipelineResult jpeg(const std::string& folder, int passes) {
             },
             {.num_parallel_calls = AUTOTUNE, .name = "decode"})
         .batch(32)
-        .prefetch();
+        .prefetch(4);
   });
 }
 

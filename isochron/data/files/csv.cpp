@@ -36,13 +36,14 @@ Start read_start(BlockReader& reader) {
 }
 
 // All rows of a file, one Rows a block in their order. FieldError with the smallest offset when one does not fit.
-std::vector<Rows> parse_file(BlockReader& reader, const Start& start, const Schema& schema) {
+std::vector<Rows> parse_file(BlockReader& reader, const Start& start, const Schema& schema, bool one_block) {
   std::mutex reading;
   std::optional<FieldError> error;
   std::vector<Rows> all(1);
   bool first_given = false, stop = false;
   ThreadTeam& team = ThreadTeam::global();
-  team.parallel(team.size(), [&](int, int) {
+  // Of a file of one block the other threads would have nothing.
+  team.parallel(one_block ? 1 : team.size(), [&](int, int) {
     TextBlock block;
     for (;;) {
       size_t index = 0;
@@ -96,9 +97,10 @@ Parsed parse_whole(const std::string& path, const CsvOptions& options, bool stac
   Start start = read_start(reader);
   Schema schema = csv_file::infer_schema(path, start.block.text(), options, stacked, start.data_at);
   const int64_t second_block = reader.offset();
+  const bool one_block = reader.ended();
   for (;;) {
     try {
-      return {schema, parse_file(reader, start, schema)};
+      return {schema, parse_file(reader, start, schema, one_block)};
     } catch (const FieldError& error) {
       const bool fixed = error.wider == csv_file::Type::skipped || (stacked && error.wider == csv_file::Type::text &&
                                                                     schema.columns[error.column].name != options.label);

@@ -208,6 +208,7 @@ bool BlockReader::next(TextBlock& block) {
     const bool ended = got < capacity - filled;
     filled += got;
     if (ended) {
+      ended_ = true;
       if (filled == 0) return false;
       offset_ += static_cast<int64_t>(filled);
       if (block.bytes[filled - 1] != '\n') block.bytes[filled++] = '\n';
@@ -231,6 +232,7 @@ bool BlockReader::next(TextBlock& block) {
 void BlockReader::seek(int64_t offset) {
   file_.seek(offset);
   offset_ = offset;
+  ended_ = false;
   rest_.clear();
 }
 

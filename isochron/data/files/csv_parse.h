@@ -22,6 +22,8 @@ class BlockReader {
   BlockReader(const std::string& path, int64_t max_row_bytes) : file_(path), max_row_bytes_(max_row_bytes) {}
   // False at the end. A block always ends with a newline.
   bool next(TextBlock& block);
+  // Whether the last block was the last one.
+  bool ended() const { return ended_; }
   // Where the next block begins; a block's end, or what seek() was given.
   int64_t offset() const { return offset_; }
   void seek(int64_t offset);
@@ -32,6 +34,7 @@ class BlockReader {
   int64_t max_row_bytes_;
   std::vector<char> rest_;  // the row that the last block cut
   int64_t offset_ = 0;
+  bool ended_ = false;
 };
 
 struct Rows {
