@@ -26,6 +26,15 @@ void need_channels(const std::string& layer, const std::string& name, const Tens
                      channels);
 }
 
+// Undefined without one; add_weight(name, shape, initializer, options) makes it part of the layer.
+template <class Options, class Add>
+Variable bias_of(const Options& o, int64_t filters, Add add_weight) {
+  if (!o.use_bias) return {};
+  return add_weight(
+      "bias", Shape{filters}, o.bias_initializer,
+      WeightOptions{.regularizer = o.bias_regularizer, .constraint = o.bias_constraint, .dtype = o.dtype});
+}
+
 Tensor finished(Tensor y, const Variable& bias, const ActivationFunction& activation) {
   if (bias.defined()) y = y + bias;
   return activation(y);
@@ -65,10 +74,7 @@ void Conv::build(const Shape& input) {
   kernel_ = add_weight(
       "kernel", kernel_shape(window_, channels / options_.groups, filters_), options_.kernel_initializer,
       {.regularizer = options_.kernel_regularizer, .constraint = options_.kernel_constraint, .dtype = options_.dtype});
-  if (options_.use_bias)
-    bias_ = add_weight(
-        "bias", {filters_}, options_.bias_initializer,
-        {.regularizer = options_.bias_regularizer, .constraint = options_.bias_constraint, .dtype = options_.dtype});
+  bias_ = bias_of(options_, filters_, [this](auto&&... arguments) { return add_weight(arguments...); });
 }
 
 Tensor Conv::call_channels_last(const Tensor& x) {
@@ -96,10 +102,7 @@ void ConvTranspose::build(const Shape& input) {
   kernel_ = add_weight(
       "kernel", kernel_shape(window_, filters_, channels_of(input)), options_.kernel_initializer,
       {.regularizer = options_.kernel_regularizer, .constraint = options_.kernel_constraint, .dtype = options_.dtype});
-  if (options_.use_bias)
-    bias_ = add_weight(
-        "bias", {filters_}, options_.bias_initializer,
-        {.regularizer = options_.bias_regularizer, .constraint = options_.bias_constraint, .dtype = options_.dtype});
+  bias_ = bias_of(options_, filters_, [this](auto&&... arguments) { return add_weight(arguments...); });
 }
 
 Tensor ConvTranspose::call_channels_last(const Tensor& x) {
@@ -130,10 +133,8 @@ void DepthwiseConv::build(const Shape& input) {
                  {.regularizer = options_.depthwise_regularizer,
                   .constraint = options_.depthwise_constraint,
                   .dtype = options_.dtype});
-  if (options_.use_bias)
-    bias_ = add_weight(
-        "bias", {channels * options_.depth_multiplier}, options_.bias_initializer,
-        {.regularizer = options_.bias_regularizer, .constraint = options_.bias_constraint, .dtype = options_.dtype});
+  bias_ = bias_of(options_, channels * options_.depth_multiplier,
+                  [this](auto&&... arguments) { return add_weight(arguments...); });
 }
 
 Tensor DepthwiseConv::call_channels_last(const Tensor& x) {
@@ -169,10 +170,7 @@ void SeparableConv::build(const Shape& input) {
                  {.regularizer = options_.pointwise_regularizer,
                   .constraint = options_.pointwise_constraint,
                   .dtype = options_.dtype});
-  if (options_.use_bias)
-    bias_ = add_weight(
-        "bias", {filters_}, options_.bias_initializer,
-        {.regularizer = options_.bias_regularizer, .constraint = options_.bias_constraint, .dtype = options_.dtype});
+  bias_ = bias_of(options_, filters_, [this](auto&&... arguments) { return add_weight(arguments...); });
 }
 
 Tensor SeparableConv::call_channels_last(const Tensor& x) {

@@ -212,7 +212,7 @@ TEST(ConvGemm, IsExactInDouble) {
   }
 }
 
-// Ten times the error of a direct sum is what F(4x4, 3x3) costs.
+// Four times the error of a direct sum is what F(4x4, 3x3) costs.
 TEST(Winograd, IsTheSumOfProductsWithinAFewRoundings) {
   int taken = 0;
   for_all([&](const Case& one, const Problem& p, int threads) {
@@ -233,9 +233,9 @@ TEST(Winograd, IsTheSumOfProductsWithinAFewRoundings) {
     run_stages(threads,
                {[&](int t) { winograd_sum_tiles(s, p.x.data(), p.dy.data(), sums.get(), scratch.get(), t, threads); },
                 [&](int t) { winograd_kernel_grad(s, sums.get(), dkernel.data(), t, threads); }});
-    expect_near(y, p.y, 2e-5 * p.y_scale, "y");
-    expect_near(dx, p.dx, 2e-5 * p.dx_scale, "dx");
-    expect_near(dkernel, p.dkernel, 2e-5 * p.dkernel_scale, "dkernel");
+    expect_near(y, p.y, 8e-6 * p.y_scale, "y");
+    expect_near(dx, p.dx, 8e-6 * p.dx_scale, "dx");
+    expect_near(dkernel, p.dkernel, 8e-6 * p.dkernel_scale, "dkernel");
   });
   EXPECT_GE(taken, 5 * 3);
 }

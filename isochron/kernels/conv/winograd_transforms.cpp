@@ -9,69 +9,79 @@ HWY_BEFORE_NAMESPACE();
 namespace isochron::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Each takes the values of one line and gives those of the carried line, along either axis.
+// The polynomials behind the method are taken at 0, a, -a, b, -b and infinity. With 3/4 and 3/2, exact in binary and
+// close to 1 on both sides, rounding errors are less than half of those with the usual 1 and 2.
+inline constexpr float kA = 0.75f, kB = 1.5f, kA2 = kA * kA, kB2 = kB * kB;
+// 1 / prod(p - q) over the other finite points q, for p = 0, a and b
+inline constexpr float kAt0 = 1 / (kA2 * kB2), kAtA = 1 / (2 * kA2 * (kA2 - kB2)), kAtB = 1 / (2 * kB2 * (kB2 - kA2));
+
+// Each of the following takes the values of one line and gives those of the carried line, along either axis.
+template <class V, class D>
+HWY_INLINE V scaled(D d, float factor, V v) {
+  return hn::Mul(hn::Set(d, factor), v);
+}
+template <class V, class D>
+HWY_INLINE V scaled_add(D d, float factor, V v, V other) {
+  return hn::MulAdd(hn::Set(d, factor), v, other);
+}
 
 // d (6) -> B^T d (6)
 template <class V, class D>
 HWY_INLINE void input_line(D d, const V* in, V* out) {
-  const V four = hn::Set(d, 4.f), five = hn::Set(d, 5.f), two = hn::Set(d, 2.f);
-  const V a = hn::NegMulAdd(four, in[2], in[4]), b = hn::NegMulAdd(four, in[1], in[3]);
-  const V c = hn::Sub(in[4], in[2]), e = hn::Mul(two, hn::Sub(in[3], in[1]));
-  out[0] = hn::MulAdd(four, in[0], hn::NegMulAdd(five, in[2], in[4]));
-  out[1] = hn::Add(a, b);
-  out[2] = hn::Sub(a, b);
-  out[3] = hn::Add(c, e);
-  out[4] = hn::Sub(c, e);
-  out[5] = hn::MulAdd(four, in[1], hn::NegMulAdd(five, in[3], in[5]));
+  const V even_a = scaled_add(d, -kB2, in[2], in[4]), odd_a = scaled(d, kA, scaled_add(d, -kB2, in[1], in[3]));
+  const V even_b = scaled_add(d, -kA2, in[2], in[4]), odd_b = scaled(d, kB, scaled_add(d, -kA2, in[1], in[3]));
+  out[0] = scaled_add(d, kA2 * kB2, in[0], scaled_add(d, -(kA2 + kB2), in[2], in[4]));
+  out[1] = hn::Add(even_a, odd_a);
+  out[2] = hn::Sub(even_a, odd_a);
+  out[3] = hn::Add(even_b, odd_b);
+  out[4] = hn::Sub(even_b, odd_b);
+  out[5] = scaled_add(d, kA2 * kB2, in[1], scaled_add(d, -(kA2 + kB2), in[3], in[5]));
 }
 
 // y (4) -> A y (6)
 template <class V, class D>
 HWY_INLINE void gradient_line(D d, const V* in, V* out) {
-  const V two = hn::Set(d, 2.f), four = hn::Set(d, 4.f);
-  const V even = hn::Add(in[0], in[2]), odd = hn::Add(in[1], in[3]);
-  const V even2 = hn::MulAdd(four, in[2], in[0]), odd2 = hn::Mul(two, hn::MulAdd(four, in[3], in[1]));
+  const V even_a = scaled_add(d, kA2, in[2], in[0]), odd_a = scaled(d, kA, scaled_add(d, kA2, in[3], in[1]));
+  const V even_b = scaled_add(d, kB2, in[2], in[0]), odd_b = scaled(d, kB, scaled_add(d, kB2, in[3], in[1]));
   out[0] = in[0];
-  out[1] = hn::Add(even, odd);
-  out[2] = hn::Sub(even, odd);
-  out[3] = hn::Add(even2, odd2);
-  out[4] = hn::Sub(even2, odd2);
+  out[1] = hn::Add(even_a, odd_a);
+  out[2] = hn::Sub(even_a, odd_a);
+  out[3] = hn::Add(even_b, odd_b);
+  out[4] = hn::Sub(even_b, odd_b);
   out[5] = in[3];
 }
 
 // m (6) -> A^T m (4)
 template <class V, class D>
 HWY_INLINE void output_line(D d, const V* in, V* out) {
-  const V two = hn::Set(d, 2.f), four = hn::Set(d, 4.f), eight = hn::Set(d, 8.f);
-  const V a = hn::Add(in[1], in[2]), b = hn::Sub(in[1], in[2]), c = hn::Add(in[3], in[4]), e = hn::Sub(in[3], in[4]);
-  out[0] = hn::Add(in[0], hn::Add(a, c));
-  out[1] = hn::MulAdd(two, e, b);
-  out[2] = hn::MulAdd(four, c, a);
-  out[3] = hn::Add(in[5], hn::MulAdd(eight, e, b));
+  const V sum_a = hn::Add(in[1], in[2]), difference_a = hn::Sub(in[1], in[2]);
+  const V sum_b = hn::Add(in[3], in[4]), difference_b = hn::Sub(in[3], in[4]);
+  out[0] = hn::Add(in[0], hn::Add(sum_a, sum_b));
+  out[1] = scaled_add(d, kB, difference_b, scaled(d, kA, difference_a));
+  out[2] = scaled_add(d, kB2, sum_b, scaled(d, kA2, sum_a));
+  out[3] = scaled_add(d, kB * kB2, difference_b, scaled_add(d, kA * kA2, difference_a, in[5]));
 }
 
 // g (3) -> G g (6)
 template <class V, class D>
 HWY_INLINE void kernel_line(D d, const V* in, V* out) {
-  const V sixth = hn::Set(d, 1.f / 6), twelfth = hn::Set(d, 1.f / 12), quarter = hn::Set(d, 0.25f);
-  const V a = hn::Mul(sixth, hn::Add(in[0], in[2])), b = hn::Mul(sixth, in[1]);
-  const V c = hn::MulAdd(hn::Set(d, 1.f / 24), in[0], hn::Mul(sixth, in[2])), e = hn::Mul(twelfth, in[1]);
-  out[0] = hn::Mul(quarter, in[0]);
-  out[1] = hn::Neg(hn::Add(a, b));
-  out[2] = hn::Sub(b, a);
-  out[3] = hn::Add(c, e);
-  out[4] = hn::Sub(c, e);
+  const V even_a = scaled(d, kAtA, scaled_add(d, kA2, in[2], in[0])), odd_a = scaled(d, kAtA * kA, in[1]);
+  const V even_b = scaled(d, kAtB, scaled_add(d, kB2, in[2], in[0])), odd_b = scaled(d, kAtB * kB, in[1]);
+  out[0] = scaled(d, kAt0, in[0]);
+  out[1] = hn::Add(even_a, odd_a);
+  out[2] = hn::Sub(even_a, odd_a);
+  out[3] = hn::Add(even_b, odd_b);
+  out[4] = hn::Sub(even_b, odd_b);
   out[5] = in[2];
 }
 
 // u (6) -> G^T u (3)
 template <class V, class D>
 HWY_INLINE void kernel_back_line(D d, const V* in, V* out) {
-  const V sixth = hn::Set(d, 1.f / 6), twelfth = hn::Set(d, 1.f / 12), small = hn::Set(d, 1.f / 24);
-  const V a = hn::Mul(sixth, hn::Add(in[1], in[2])), c = hn::Add(in[3], in[4]);
-  out[0] = hn::MulAdd(hn::Set(d, 0.25f), in[0], hn::NegMulAdd(hn::Set(d, 1.f), a, hn::Mul(small, c)));
-  out[1] = hn::MulAdd(twelfth, hn::Sub(in[3], in[4]), hn::Mul(sixth, hn::Sub(in[2], in[1])));
-  out[2] = hn::Add(in[5], hn::NegMulAdd(hn::Set(d, 1.f), a, hn::Mul(sixth, c)));
+  const V sum_a = hn::Add(in[1], in[2]), sum_b = hn::Add(in[3], in[4]);
+  out[0] = scaled_add(d, kAt0, in[0], scaled_add(d, kAtA, sum_a, scaled(d, kAtB, sum_b)));
+  out[1] = scaled_add(d, kAtA * kA, hn::Sub(in[1], in[2]), scaled(d, kAtB * kB, hn::Sub(in[3], in[4])));
+  out[2] = scaled_add(d, kAtA * kA2, sum_a, scaled_add(d, kAtB * kB2, sum_b, in[5]));
 }
 
 // Runs f(tag, first channel) over channels in full vectors, then in vectors of at most 8.
