@@ -8,7 +8,9 @@
 namespace isochron::kernels {
 namespace {
 
-constexpr int64_t kTile = 4, kBlockTiles = 24;
+constexpr int64_t kTile = 4;
+// Tiles worked on at a time: enough rows for the products, few enough for their numbers to stay in L2.
+constexpr int64_t kMinBlock = 24, kMaxBlock = 96, kBlockBytes = 256 * 1024;
 // More than this, and the sums of a thread leave the cache at every block.
 constexpr int64_t kMaxSums = 4 << 20;
 
@@ -20,8 +22,12 @@ struct Tiling {
   int64_t down() const { return (out.rows + kTile - 1) / kTile; }
   int64_t across() const { return (out.columns + kTile - 1) / kTile; }
   int64_t tiles() const { return batch * down() * across(); }
+  int64_t block() const {
+    const int64_t bytes = kCarried * static_cast<int64_t>(sizeof(float)) * (in.channels + out.channels);
+    return std::clamp(kBlockBytes / bytes / 6 * 6, kMinBlock, kMaxBlock);
+  }
   // Between carried numbers of a block; odd in cache lines, so that the 36 do not meet in one set.
-  static int64_t plane(int64_t channels) { return kBlockTiles * channels + 16; }
+  int64_t plane(int64_t channels) const { return block() * channels + 16; }
   struct Place {
     int64_t image, row, column;  // of the tile's first output
   };
@@ -40,7 +46,7 @@ Tiling backward_tiling(const ConvShape& s) {
 }
 
 void carry_inputs(const Tiling& t, const float* x, int64_t tile, int64_t count, float* carried) {
-  const int64_t plane = Tiling::plane(t.in.channels), image = t.in.rows * t.in.columns * t.in.channels;
+  const int64_t plane = t.plane(t.in.channels), image = t.in.rows * t.in.columns * t.in.channels;
   for (int64_t i = 0; i < count; ++i) {
     const Tiling::Place at = t.place(tile + i);
     carry_input(t.in, x + at.image * image, at.row - t.pad_row, at.column - t.pad_column, carried + i * t.in.channels,
@@ -62,18 +68,18 @@ struct Scratch {
   void* inner;
   Scratch(const Tiling& t, void* scratch)
       : inputs(static_cast<float*>(scratch)),
-        results(inputs + kCarried * Tiling::plane(t.in.channels)),
-        inner(results + kCarried * Tiling::plane(t.out.channels)) {}
+        results(inputs + kCarried * t.plane(t.in.channels)),
+        inner(results + kCarried * t.plane(t.out.channels)) {}
 };
 
 void convolve(const Tiling& t, const float* x, const float* carried, const ConvEpilogue<float>& epilogue, float* y,
               void* scratch, int thread, int threads) {
   const Scratch space(t, scratch);
-  const int64_t in_plane = Tiling::plane(t.in.channels), out_plane = Tiling::plane(t.out.channels);
+  const int64_t in_plane = t.plane(t.in.channels), out_plane = t.plane(t.out.channels);
   const int64_t image = t.out.rows * t.out.columns * t.out.channels;
   const Share mine = share_of(t.tiles(), 1, thread, threads);
-  for (int64_t tile = mine.begin; tile < mine.end; tile += kBlockTiles) {
-    const int64_t count = std::min(kBlockTiles, mine.end - tile);
+  for (int64_t tile = mine.begin; tile < mine.end; tile += t.block()) {
+    const int64_t count = std::min(t.block(), mine.end - tile);
     carry_inputs(t, x, tile, count, space.inputs);
     Product<float> product = tile_product(t.in.channels, t.out.channels, count);
     for (int64_t i = 0; i < kCarried; ++i) {
@@ -112,12 +118,13 @@ size_t winograd_kernel_bytes(const ConvShape& s) {
 
 size_t winograd_scratch_bytes(const ConvShape& s) {
   const int64_t in = s.in_channels, out = s.out_channels;
+  const Tiling t = forward_tiling(s);
   size_t inner = 0;
-  for (int64_t count = 1; count <= kBlockTiles; ++count)
+  for (int64_t count = 1; count <= t.block(); ++count)
     for (const Product<float>& product :
          {tile_product(in, out, count), tile_product(out, in, count), sum_product(in, out, count)})
       inner = std::max(inner, product_scratch_bytes(product));
-  return static_cast<size_t>(kCarried * (Tiling::plane(in) + Tiling::plane(out))) * sizeof(float) + inner;
+  return static_cast<size_t>(kCarried * (t.plane(in) + t.plane(out))) * sizeof(float) + inner;
 }
 
 void winograd_carry_kernel(const ConvShape& s, const float* kernel, float* carried, int thread, int threads) {
@@ -160,12 +167,12 @@ void winograd_sum_tiles(const ConvShape& s, const float* x, const float* dy, flo
   const Tiling t = forward_tiling(s);
   const Scratch space(t, scratch);
   const int64_t in = s.in_channels, out = s.out_channels;
-  const int64_t in_plane = Tiling::plane(in), out_plane = Tiling::plane(out), image = s.out_pixels() * out;
+  const int64_t in_plane = t.plane(in), out_plane = t.plane(out), image = s.out_pixels() * out;
   float* own = sums + thread * kCarried * in * out;
   const Share mine = share_of(t.tiles(), 1, thread, threads);
   if (mine.empty()) std::fill_n(own, kCarried * in * out, 0.f);
-  for (int64_t tile = mine.begin; tile < mine.end; tile += kBlockTiles) {
-    const int64_t count = std::min(kBlockTiles, mine.end - tile);
+  for (int64_t tile = mine.begin; tile < mine.end; tile += t.block()) {
+    const int64_t count = std::min(t.block(), mine.end - tile);
     carry_inputs(t, x, tile, count, space.inputs);
     for (int64_t i = 0; i < count; ++i) {
       const Tiling::Place at = t.place(tile + i);
