@@ -48,7 +48,7 @@ int run() {
   }
   const std::vector<Diagnosed> all = diagnose_all(std::move(reading.runs));
   const Diagnosed& main = all.front();
-  for (const InputFile& file : reading.files)
+  for (const ReadInput& file : reading.files)
     if (!file.problem.empty()) fmt::print(stderr, "isochron: {} (read up to there)\n", file.problem);
   if (options.json) {
     fmt::print("{}\n", diagnosis_json(main.run, main.verdicts));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 
 #include "cli/command.h"
@@ -86,6 +87,8 @@ int run() {
   const std::vector<Symptom> failing = symptoms_from(options.fail_on, "watch");
   observe::WatchOptions watch{
       .command = options.command, .pid = options.pid, .stall_seconds = duration_of(options.stall)};
+  for (const std::string& file : {options.json, options.report, options.record})
+    if (!file.empty()) watch.own_files.push_back(std::filesystem::absolute(file).string());
   watch.end_when_stuck = std::find(failing.begin(), failing.end(), Symptom::stuck) != failing.end();
   observe::WatchSession session(watch);
   session.on_stall = [&] {

@@ -86,6 +86,7 @@ constexpr Marker kReading[] = {
     {"tensorflow/python/ops/script_ops.py", "", Phase::input, "tf.data Python function"},
     {"tensorflow/python/data/", "", Phase::input, "tf.data"},
     {"keras/src/trainers/data_adapters/", "", Phase::input, "Keras data adapter"},
+    {"webdataset/filters.py", "_shuffle", Phase::input, kShuffleFill},
     {"torchdata/", "", Phase::input, "torchdata"},
     {"datasets/arrow_dataset.py", "", Phase::input, "Hugging Face dataset"},
     {"PIL/", "", Phase::input, "image decoding"},
@@ -170,23 +171,57 @@ std::optional<std::string> import_of(const std::vector<PythonFrame>& frames) {
 }
 
 // What user functions are called when they do one of the known jobs.
+struct Word {
+  std::string_view word;
+  Phase phase;
+  std::string_view what = "";
+};
+constexpr Word kWords[] = {
+    {"validate", Phase::validate},
+    {"validation", Phase::validate},
+    {"evaluate", Phase::validate},
+    {"eval_epoch", Phase::validate},
+    {"run_eval", Phase::validate},
+    {"checkpoint", Phase::checkpoint},
+    {"save_model", Phase::checkpoint},
+    {"save_state", Phase::checkpoint},
+    {"on_epoch_end", Phase::callback},
+    {"callback", Phase::callback},
+    {"fill_buffer", Phase::input, kShuffleFill},
+    {"fill_shuffle", Phase::input, kShuffleFill},
+    {"shuffle_buffer", Phase::input, kShuffleFill},
+    {"fill_cache", Phase::input, kCacheFill},
+    {"build_cache", Phase::input, kCacheFill},
+    {"populate_cache", Phase::input, kCacheFill},
+    {"__getitem__", Phase::input},
+    {"load_batch", Phase::input},
+    {"next_batch", Phase::input},
+    {"get_batch", Phase::input},
+    {"read_batch", Phase::input},
+    {"fetch", Phase::input},
+    {"augment", Phase::input},
+    {"preprocess", Phase::input},
+    {"collate", Phase::input},
+    {"load_data", Phase::input},
+    {"read_sample", Phase::input},
+    {"load_sample", Phase::input},
+    {"read_record", Phase::input},
+    {"decode_image", Phase::input},
+    {"all_reduce", Phase::sync},
+    {"allreduce", Phase::sync},
+    {"barrier", Phase::sync},
+    {"init_weights", Phase::init},
+    {"initialize", Phase::init},
+    {"init_params", Phase::init},
+    {"build_graph", Phase::build},
+    {"compile_model", Phase::compile},
+    {"backward", Phase::backward},
+};
 std::optional<Marker> by_user_name(const std::vector<PythonFrame>& frames) {
-  constexpr std::pair<std::string_view, Phase> kWords[] = {
-      {"validate", Phase::validate},     {"validation", Phase::validate},   {"evaluate", Phase::validate},
-      {"eval_epoch", Phase::validate},   {"run_eval", Phase::validate},     {"checkpoint", Phase::checkpoint},
-      {"save_model", Phase::checkpoint}, {"save_state", Phase::checkpoint}, {"on_epoch_end", Phase::callback},
-      {"callback", Phase::callback},     {"__getitem__", Phase::input},     {"load_batch", Phase::input},
-      {"next_batch", Phase::input},      {"get_batch", Phase::input},       {"read_batch", Phase::input},
-      {"fetch", Phase::input},           {"augment", Phase::input},         {"preprocess", Phase::input},
-      {"collate", Phase::input},         {"load_data", Phase::input},       {"read_sample", Phase::input},
-      {"load_sample", Phase::input},     {"read_record", Phase::input},     {"decode_image", Phase::input},
-      {"all_reduce", Phase::sync},       {"allreduce", Phase::sync},        {"barrier", Phase::sync},
-      {"init_weights", Phase::init},     {"initialize", Phase::init},       {"init_params", Phase::init},
-  };
   for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
     if (!is_user_file(frame->code->file)) continue;
-    for (const auto& [word, phase] : kWords)
-      if (frame->code->function.find(word) != std::string::npos) return Marker{"", "", phase, ""};
+    for (const Word& word : kWords)
+      if (frame->code->function.find(word.word) != std::string::npos) return Marker{"", "", word.phase, word.what};
   }
   return std::nullopt;
 }

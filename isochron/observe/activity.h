@@ -15,6 +15,10 @@
 
 namespace isochron::observe {
 
+// What stages of an input pipeline are doing when they fill up; rules look for these spans.
+inline constexpr char kCacheFill[] = "filling a cache";
+inline constexpr char kShuffleFill[] = "filling a shuffle buffer";
+
 struct Activity {
   Phase phase = Phase::other;
   std::string what;        // "import tensorflow", "tf.function tracing", "torch.save", …; empty for plain user code

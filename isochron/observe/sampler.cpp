@@ -46,7 +46,7 @@ Sampler::Sampler(int pid, const SamplerOptions& options)
     : pid_(pid),
       tree_(pid),
       machine_(pid, first_folder(options.folders)),
-      files_(options.folders),
+      files_(options.folders, options.own_files),
       counters_(options.counters) {
   first_reading_ = reading_ = machine_.read();
   own_cpu_at_start_ = own_cpu_seconds();

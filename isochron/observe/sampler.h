@@ -30,6 +30,7 @@ double own_cpu_seconds();
 
 struct SamplerOptions {
   std::vector<std::string> folders;            // where the command is expected to write
+  std::vector<std::string> own_files;          // written by us, not by the command
   const HardwareCounters* counters = nullptr;  // attached before the command ran; may be absent
 };
 

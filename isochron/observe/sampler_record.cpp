@@ -90,7 +90,9 @@ void Sampler::add_facts(RunRecord& run) const {
     const std::string why = counters_ ? counters_->why_not() : "attached to a running process";
     add("missing", "hardware counters: " + why, "watch");
   }
-  for (const auto& [command, seconds] : busy_strangers_)
+  std::vector<std::pair<std::string, double>> strangers(busy_strangers_.begin(), busy_strangers_.end());
+  std::sort(strangers.begin(), strangers.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  for (const auto& [command, seconds] : strangers)
     if (seconds >= 1) add("other_process", fmt::format("{} used {:.0f} CPU seconds", command, seconds), "/proc");
   std::vector<std::pair<std::string, WrittenFile>> written(files_.files().begin(), files_.files().end());
   std::sort(written.begin(), written.end(), [](const auto& a, const auto& b) {

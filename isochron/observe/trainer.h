@@ -22,8 +22,6 @@
 namespace isochron::observe {
 
 // Names of waits for input that have a cause of their own.
-inline constexpr char kCacheFill[] = "tf.data filling its cache";
-inline constexpr char kShuffleFill[] = "tf.data filling its shuffle buffer";
 inline constexpr char kWorkerStart[] = "starting DataLoader workers";
 
 class Trainer {

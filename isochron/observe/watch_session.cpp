@@ -80,8 +80,9 @@ int WatchSession::run_command() {
     counters_.attach(pid);
   });
   command_pid_ = child.pid;
-  sampler_ = std::make_unique<Sampler>(
-      child.pid, SamplerOptions{.folders = likely_folders(child.pid, options_.command), .counters = &counters_});
+  sampler_ = std::make_unique<Sampler>(child.pid, SamplerOptions{.folders = likely_folders(child.pid, options_.command),
+                                                                 .own_files = options_.own_files,
+                                                                 .counters = &counters_});
   relay_ = std::make_unique<Relay>(child, [&](Relay::Stream, std::string_view bytes) { on_output(bytes); });
   relay_->on_end_requested = [&](int signal) {
     take_stock(seconds());

@@ -28,9 +28,10 @@ namespace isochron::observe {
 
 struct WatchOptions {
   std::vector<std::string> command;
-  int pid = 0;                  // watch this running process instead of starting a command
-  double stall_seconds = 60;    // silence after which we look why
-  bool end_when_stuck = false;  // end a command that was found stuck, so that a caller gets a status
+  int pid = 0;                           // watch this running process instead of starting a command
+  double stall_seconds = 60;             // silence after which we look why
+  std::vector<std::string> own_files{};  // absolute paths of reports we write meanwhile
+  bool end_when_stuck = false;           // end a command that was found stuck, so that a caller gets a status
 };
 
 class WatchSession {

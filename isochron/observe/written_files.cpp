@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <utility>
+
 namespace isochron::observe {
 namespace {
 constexpr int kMaxDepth = 4;
@@ -18,8 +20,8 @@ bool worth_watching(const std::string& name) {
 }
 }  // namespace
 
-WrittenFiles::WrittenFiles(const std::vector<std::string>& folders)
-    : inotify_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
+WrittenFiles::WrittenFiles(const std::vector<std::string>& folders, std::vector<std::string> ours)
+    : inotify_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)), ours_(std::move(ours)) {
   for (const std::string& folder : folders) watch(folder, 0);
 }
 
@@ -41,6 +43,8 @@ void WrittenFiles::watch(const std::string& folder, int depth) {
 
 void WrittenFiles::written(const std::string& path, double now, bool closed) {
   if (files_.size() >= kMaxFiles && !files_.contains(path)) return;
+  for (const std::string& own : ours_)
+    if (path.starts_with(own)) return;
   struct stat info {};
   if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return;
   auto [found, added] = files_.try_emplace(path);

@@ -24,8 +24,9 @@ struct WrittenFile {
 
 class WrittenFiles {
  public:
-  // Watches `folders` and what is below them, to a bounded depth and number.
-  explicit WrittenFiles(const std::vector<std::string>& folders);
+  // Watches `folders` and what is below them, to a bounded depth and number. Files whose path begins like one of
+  // `ours` are not the command's.
+  explicit WrittenFiles(const std::vector<std::string>& folders, std::vector<std::string> ours = {});
   ~WrittenFiles();
   WrittenFiles(const WrittenFiles&) = delete;
   WrittenFiles& operator=(const WrittenFiles&) = delete;
@@ -48,6 +49,7 @@ class WrittenFiles {
     int depth;
   };
   int inotify_ = -1;
+  std::vector<std::string> ours_;
   std::map<int, Folder> folders_;
   std::map<std::string, WrittenFile> files_;
 };

@@ -44,6 +44,7 @@ class ByteSource {
   bool ended_ = false;
   size_t bytes_read_ = 0;
   size_t limit_ = 0;
+  bool packed_ = false;
   std::string problem_;
 };
 

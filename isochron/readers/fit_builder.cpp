@@ -264,7 +264,8 @@ void FitBuilder::add_train_bar(const LogEvent& event, bool keras, std::optional<
 void FitBuilder::add_bar(const Bar& bar, std::optional<double> time) {
   LogEvent event = bar.event;
   const bool keras = bar.style == Bar::Style::keras;
-  if (!keras) read_label(bar.label, event);
+  // Keras' own bars have no label; others of its form may say "Epoch 3/10: 12/40 [###  ]".
+  if (!keras || lowered(bar.label.substr(0, 5)) == "epoch") read_label(bar.label, event);
   const std::string unit = lowered(bar.unit);
   if (unit.ends_with("b") && unit != "mb" && !keras && unit.size() <= 2)
     event.role = LogEvent::Role::other;  // a download

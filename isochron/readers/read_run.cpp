@@ -26,7 +26,10 @@ enum class Kind { unknown, console, kineto, xplane, tfevents, csv, json_lines, n
 bool is_text(std::string_view start) {
   if (start.starts_with("\xFF\xFE") || start.starts_with("\xFE\xFF")) return true;
   size_t odd = 0;
-  const std::string_view head = start.substr(0, 65536);
+  // Behind a log that a crash cut off there may be nothing but zeros.
+  const std::string_view head =
+      start.substr(0, std::min<size_t>(start.find(std::string_view("\0\0\0\0\0\0\0\0", 8)), 65536));
+  if (head.size() < 8 && start.size() > head.size()) return false;
   for (const char c : head)
     if (static_cast<unsigned char>(c) < 9 && c != '\b') ++odd;
   return odd * 50 <= head.size();

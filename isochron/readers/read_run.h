@@ -15,7 +15,7 @@
 
 namespace isochron {
 
-struct InputFile {
+struct ReadInput {
   std::string path;
   std::string kind;     // "console", "kineto", "xplane", "tfevents", "csv", "jsonl", "notebook", "record"
   std::string problem;  // cut short, damaged, …: what was read before it counts
@@ -23,7 +23,7 @@ struct InputFile {
 
 struct Reading {
   std::vector<RunRecord> runs;   // never empty; a run without epochs if nothing was found
-  std::vector<InputFile> files;  // those that were understood
+  std::vector<ReadInput> files;  // those that were understood
   std::vector<std::string> skipped;
 };
 

@@ -73,6 +73,8 @@ void Terminal::feed_bytes(std::string_view bytes) {
           while (end < bytes.size() && printable(bytes[end])) ++end;
           put(bytes.substr(i, end - i));
           i = end - 1;
+        } else if (c == '\0') {  // holes of sparse files
+          while (i + 1 < bytes.size() && bytes[i + 1] == '\0') ++i;
         } else {
           control(c);
         }

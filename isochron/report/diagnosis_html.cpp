@@ -5,8 +5,9 @@
 #include <numeric>
 
 #include "isochron/base/seconds_text.h"
+#include "isochron/diagnose/case.h"
 #include "isochron/report/diagnosis_report.h"
-#include "isochron/report/svg_chart.h"
+#include "isochron/report/html_chart.h"
 #include "isochron/timeline/sample_keys.h"
 
 namespace isochron {
@@ -19,15 +20,21 @@ constexpr std::string_view kStyle = R"(
 h1{font-size:1.45rem;line-height:1.3;margin:0 0 .4rem}h2{font-size:1.05rem;margin:2rem 0 .6rem}p{margin:.4rem 0}
 .tags span{display:inline-block;border:1px solid var(--line);border-radius:1rem;padding:.05rem .7rem;margin:0 .4rem .4rem 0;font-size:.85rem;color:var(--soft)}
 .tags .ill{border-color:var(--c1);color:var(--c1)}.tags .well{border-color:var(--c3);color:var(--c3)}
-svg{width:100%;height:auto;font:12px system-ui,sans-serif}svg text{fill:var(--ink)}svg .label{text-anchor:end;fill:var(--soft)}
-.part-0{fill:var(--c0)}.part-1{fill:var(--c1)}.part-2{fill:var(--c2)}.part-3{fill:var(--c3)}.part-4{fill:var(--c4)}.part-5{fill:var(--c5)}.open{fill:none;stroke:var(--c1);stroke-dasharray:4 3}
-.curve line{stroke:var(--line)}.curve polyline{fill:none;stroke:var(--c0);stroke-width:1.5}.curve{height:70px}
-.legend{font-size:.85rem;color:var(--soft)}.legend i{display:inline-block;width:.8em;height:.8em;margin:0 .3em 0 1em;vertical-align:-.05em}
+.bars{display:grid;grid-template-columns:max-content 1fr max-content;gap:.3rem .7rem;align-items:center;font-size:.88rem}.bars .label{color:var(--soft);text-align:right}
+.bars .bar{display:flex;height:1.05rem;border-radius:.2rem;overflow:hidden;background:var(--card)}.bars .bar i{display:block;height:100%}.bars .value{font-variant-numeric:tabular-nums}
+.part-0{background:var(--c0)}.part-1{background:var(--c1)}.part-2{background:var(--c2)}.part-3{background:var(--c3)}.part-4{background:var(--c4)}.part-5{background:var(--c5)}.bars .open{width:12%;border:1px dashed var(--c1)}
+.curve{display:block;width:100%;height:70px;background:var(--card);border-radius:.3rem}.curve line{stroke:var(--line);vector-effect:non-scaling-stroke}.curve polyline{fill:none;stroke:var(--c0);stroke-width:1.5;vector-effect:non-scaling-stroke}
+.legend{font-size:.85rem;color:var(--soft)}.legend span{white-space:nowrap;margin-right:.9em}.legend i{display:inline-block;width:.8em;height:.8em;border-radius:.15em;margin-right:.35em;vertical-align:-.05em}
 .card{background:var(--card);border:1px solid var(--line);border-radius:.5rem;padding:.8rem 1rem;margin:.8rem 0}.card h3{margin:0;font-size:1rem}
 .card .numbers{color:var(--soft);font-size:.85rem}.card ul{margin:.5rem 0 .5rem 1.1rem;padding:0}.card code,.fix code{background:var(--paper);padding:0 .25em;border-radius:.2em}
 table{border-collapse:collapse;width:100%;font-size:.9rem}td,th{text-align:right;padding:.25rem .5rem;border-bottom:1px solid var(--line)}td:first-child,th:first-child{text-align:left;word-break:break-all}
 footer{margin-top:2.5rem;color:var(--soft);font-size:.8rem}
 )";
+
+std::string sentence(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 32);
+  return text;
+}
 
 // `code` in advice becomes code.
 std::string with_code(const std::string& text) {
@@ -46,17 +53,14 @@ std::string with_code(const std::string& text) {
 
 // An epoch's bar: what is usual, and the rest by the causes' shares.
 std::vector<BarRow> epoch_rows(const RunRecord& run, const std::vector<Verdict>& verdicts) {
-  std::vector<double> sorted;
-  for (const Epoch& epoch : run.epochs) sorted.push_back(epoch.seconds);
-  std::sort(sorted.begin(), sorted.end());
-  const double usual = sorted.empty() ? 0 : sorted[sorted.size() / 4];
+  const EpochShape shape = Case(run).shape;
   const bool overall = verdicts.front().symptom == Symptom::slow_overall;
   std::vector<BarRow> rows;
   constexpr size_t kMost = 200;
   const size_t stride = run.epochs.size() / kMost + 1;
   for (size_t i = 0; i < run.epochs.size(); i += stride) {
     const Epoch& epoch = run.epochs[i];
-    const double extra = overall ? epoch.seconds : std::max(0.0, epoch.seconds - 1.15 * usual);
+    const double extra = overall ? epoch.seconds : std::min(shape.extra[i], epoch.seconds);
     BarRow row{fmt::format("epoch {}", epoch.index), seconds_text(epoch.seconds), {epoch.seconds - extra}};
     double left = extra;
     for (size_t k = 0; k < std::min<size_t>(verdicts.size(), 4); ++k) {
@@ -73,22 +77,29 @@ std::vector<BarRow> epoch_rows(const RunRecord& run, const std::vector<Verdict>&
 }
 
 std::string legend(const std::vector<Verdict>& verdicts) {
-  std::string out = "<p class=\"legend\"><i style=\"background:var(--c0)\"></i>usual";
-  for (size_t k = 0; k < std::min<size_t>(verdicts.size(), 4); ++k)
-    if (verdicts[k].share > 0)
-      out += fmt::format("<i style=\"background:var(--c{})\"></i>{}", k + 1, name_of(verdicts[k].cause));
-  return out + "<i style=\"background:var(--c5)\"></i>not explained</p>";
+  const auto entry = [](size_t colour, std::string_view name) {
+    return fmt::format("<span><i class=\"part-{}\"></i>{}</span> ", colour, name);
+  };
+  std::string out = "<p class=\"legend\">" + entry(0, "usual");
+  double left = 1;
+  for (size_t k = 0; k < std::min<size_t>(verdicts.size(), 4); ++k) {
+    if (verdicts[k].share > 0) out += entry(k + 1, name_of(verdicts[k].cause));
+    left -= verdicts[k].share;
+  }
+  return out + (left > 0.01 ? entry(5, "not explained") : "") + "</p>";
 }
 
 std::string cards(const std::vector<Verdict>& verdicts) {
   std::string out;
-  for (const Verdict& verdict : verdicts) {
+  for (size_t i = 0; i < verdicts.size(); ++i) {
+    const Verdict& verdict = verdicts[i];
     out += fmt::format("<div class=\"card\"><h3>{}</h3><p class=\"numbers\">", name_of(verdict.cause));
     if (verdict.share > 0)
       out += fmt::format("{:.0f} % of the {}time, ", verdict.share * 100,
                          verdict.symptom == Symptom::slow_overall ? "" : "extra ");
-    out +=
-        fmt::format("confidence {:.0f} %</p><p>{}.</p><ul>", verdict.confidence * 100, html_escaped(verdict.summary));
+    out += fmt::format("confidence {:.0f} %</p>", verdict.confidence * 100);
+    if (i > 0) out += fmt::format("<p>{}.</p>", html_escaped(sentence(verdict.summary)));  // the first is the title
+    out += "<ul>";
     for (const std::string& evidence : verdict.evidence) out += fmt::format("<li>{}</li>", html_escaped(evidence));
     out += "</ul>";
     if (!verdict.fix.empty()) out += fmt::format("<p class=\"fix\"><b>What to do.</b> {}</p>", with_code(verdict.fix));
@@ -105,9 +116,9 @@ struct Curve {
 constexpr Curve kCurves[] = {
     {sample_key::cpu_seconds, "CPU, cores in use", true},
     {sample_key::other_cpu_seconds, "CPU used by other programs, cores", true},
-    {sample_key::rss_bytes, "Memory, bytes", false},
-    {sample_key::read_bytes, "Read from storage, bytes per second", true},
-    {sample_key::write_chars, "Written, bytes per second", true},
+    {sample_key::rss_bytes, "Memory", false},
+    {sample_key::read_bytes, "Read from storage, per second", true},
+    {sample_key::write_chars, "Written, per second", true},
     {sample_key::throttled_seconds, "Throttled by a CPU quota, seconds per second", true},
 };
 
@@ -136,10 +147,12 @@ std::string resources(const RunRecord& run) {
                              return a.second < b.second;
                            })->second;
     if (highest <= 0) continue;
-    out += fmt::format("<p class=\"legend\">{}; highest {:.4g}</p>{}", curve.title, highest,
-                       curve_svg(points, marks, end));
+    const std::string_view key = curve.key;
+    const bool bytes = key.ends_with("_bytes") || key.ends_with("_chars");
+    out += fmt::format("<p class=\"legend\">{}: up to {}</p>{}", curve.title,
+                       bytes ? bytes_text(highest) : fmt::format("{:.2g}", highest), curve_svg(points, marks, end));
   }
-  return out.empty() ? out : "<h2>Resources over time, epochs marked</h2>" + out;
+  return out.empty() ? out : "<h2>Resources over time (lines: where epochs begin)</h2>" + out;
 }
 
 std::string operations(const RunRecord& run) {
@@ -167,20 +180,18 @@ std::string operations(const RunRecord& run) {
 std::string diagnosis_html(const RunRecord& run, const std::vector<Verdict>& verdicts) {
   const Verdict& first = verdicts.front();
   const bool healthy = first.symptom == Symptom::healthy;
-  std::string title = first.summary;
-  if (!title.empty() && title[0] >= 'a' && title[0] <= 'z') title[0] = static_cast<char>(title[0] - 32);
   std::string out =
       "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
       "content=\"width=device-width\">";
   out +=
       fmt::format("<title>{} - isochron doctor</title><style>{}</style></head><body>", name_of(first.symptom), kStyle);
-  out += fmt::format("<h1>{}.</h1><p class=\"tags\"><span class=\"{}\">{}</span>", html_escaped(title),
-                     healthy ? "well" : "ill", name_of(first.symptom));
+  out += fmt::format("<h1>{}.</h1><p class=\"tags\"><span class=\"{}\">{}</span>",
+                     html_escaped(sentence(first.summary)), healthy ? "well" : "ill", name_of(first.symptom));
   if (!healthy) out += fmt::format("<span>{}</span>", name_of(first.cause));
   if (!run.framework.empty()) out += fmt::format("<span>{}</span>", html_escaped(run.framework));
   out += fmt::format("<span>{} epochs</span></p>", run.epochs.size());
   if (!run.epochs.empty() || run.open_epoch) {
-    out += "<h2>Epochs</h2>" + bar_chart_svg(epoch_rows(run, verdicts));
+    out += "<h2>Epochs</h2>" + bar_chart_html(epoch_rows(run, verdicts));
     if (!healthy) out += legend(verdicts);
   }
   if (!healthy) out += "<h2>Why</h2>" + cards(verdicts);

@@ -44,7 +44,7 @@ def run(isochron, python, name, folder):
             command, disturb = arranged.inside(command), (14, lambda: arranged.limit(0.55))
         elif "disturb.sh" in setup:
             disturb = (12, "burn")
-        told = stage.watch(isochron, command, folder, stall="15s", timeout=150, disturb=disturb, environment=environment)
+        told = stage.watch(isochron, command, folder, stall="15s", timeout=400, disturb=disturb, environment=environment)
         return label, told
     finally:
         if arranged:

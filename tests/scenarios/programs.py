@@ -318,4 +318,108 @@ for epoch in range(1, 6):
     if epoch == 3:
         raise ValueError("labels must be below 10, got 11")
 '''),
+    Scenario("graph-building", "slow-first", "startup.graph", '''
+class Model:
+    built = False
+    def build_graph(self):
+        work(2.2)
+        self.built = True
+    def train_step(self):
+        if not self.built:
+            self.build_graph()
+        work(0.03)
+model = Model()
+for epoch in range(1, 6):
+    start = time.time()
+    for step in range(15):
+        model.train_step()
+    report(epoch, 5, start)
+'''),
+    Scenario("shuffle-buffer", "slow-first", "input.shuffle-fill", '''
+class Shuffled:
+    def fill_buffer(self):
+        while len(self.buffer) < 40:
+            work(0.06)
+            self.buffer.append(0.5)
+    buffer = []
+    def next(self):
+        if not self.buffer:
+            self.fill_buffer()
+        return self.buffer[0]
+data = Shuffled()
+for epoch in range(1, 6):
+    start = time.time()
+    for step in range(15):
+        data.next()
+        work(0.03)
+    report(epoch, 5, start)
+''', also=["input.bound", "input.cache-fill"]),
+    Scenario("cached-items", "slow-first", "input.cache-fill", '''
+class Pictures:
+    ready = {}
+    def __getitem__(self, index):
+        if index not in self.ready:
+            work(0.03)
+            self.ready[index] = 0.5
+        return self.ready[index]
+pictures = Pictures()
+for epoch in range(1, 6):
+    start = time.time()
+    for step in range(60):
+        pictures[step]
+        work(0.008)
+    report(epoch, 5, start)
+''', also=["input.bound"], quick=True),
+    Scenario("more-steps", "slower-later", "compute.more-work", '''
+for epoch in range(1, 8):
+    start = time.time()
+    steps = 15 if epoch < 4 else 45
+    for step in range(1, steps + 1):
+        work(0.02)
+        print(f"\\rEpoch {epoch}/7: {step}/{steps} [{'#' * (step * 10 // steps):10}] {time.time() - start:.1f}s", end="", flush=True)
+    print(f" - {time.time() - start:.2f}s", flush=True)
+'''),
+    Scenario("growing-graph", "slowing", "memory.graph-growth", '''
+class Loss:
+    history = []
+    def backward(self):
+        work(0.004 * len(self.history))
+loss = Loss()
+for epoch in range(1, 7):
+    start = time.time()
+    for step in range(5):
+        work(0.06)
+        loss.history.append([0.0] * 300000)
+        loss.backward()
+    report(epoch, 6, start)
+''', also=["memory.leak"]),
+    Scenario("synced-log", "slow-overall", "disk.logging", '''
+import logging
+class Synced(logging.FileHandler):
+    def emit(self, record):
+        super().emit(record)
+        os.fsync(self.stream.fileno())
+        time.sleep(0.02)
+logging.getLogger().addHandler(Synced("steps.log"))
+for epoch in range(1, 6):
+    start = time.time()
+    for step in range(25):
+        work(0.01)
+        logging.warning("step %d", step)
+    report(epoch, 5, start)
+'''),
+    Scenario("resumed", "slow-first", "resume.skip", '''
+def load_batch():
+    work(0.02)
+print("resuming from checkpoint last.ckpt at epoch 4, step 120", flush=True)
+for epoch in range(4, 9):
+    start = time.time()
+    if epoch == 4:
+        for done in range(120):
+            load_batch()
+    for step in range(15):
+        load_batch()
+        work(0.03)
+    report(epoch, 8, start)
+''', also=["input.bound"]),
 ]

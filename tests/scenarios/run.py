@@ -1,127 +1,107 @@
 #!/usr/bin/env python3
-"""Runs the scenarios live under `isochron watch` and compares symptom and cause.
+"""Runs programs with one fault each live under `isochron watch` and compares symptom and cause.
 
-    tests/scenarios/run.py --isochron build/bin/isochron [--quick] [NAME…]
+    run.py --isochron build/bin/isochron [--quick] [NAME…]             programs.py: plain Python
+    run.py --isochron build/bin/isochron --frameworks PYTHON [NAME…]   frameworks/: TensorFlow and PyTorch
+
+A program of frameworks/ begins with what must be found: `# symptom: …`, `# cause: …`, and perhaps `# also: …` (other
+fair causes) and `# stall: 8s`.
 """
 import argparse
-import json
 import os
-import signal
-import subprocess
+import re
+import shutil
 import sys
 import tempfile
-import time
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import stage
 from programs import SCENARIOS
 
-CGROUP_V1, CGROUP_V2 = Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup")
+FRAMEWORKS = Path(__file__).resolve().parent / "frameworks"
 
 
-def cold_file(folder):
-    """A file of 200 MB that is on the disk and not in memory."""
-    path = folder / "data.bin"
-    block = os.urandom(1 << 20)
-    with open(path, "wb") as f:
-        for _ in range(200):
-            f.write(block)
-        f.flush()
-        os.fsync(f.fileno())
-        os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-    return path
+@dataclass
+class Program:
+    name: str
+    symptom: str
+    cause: str
+    source: str
+    also: list = field(default_factory=list)
+    stall: str = "60s"
+    needs: str = ""
+    disturb: str = ""
+
+    def text(self):
+        return self.source
 
 
-class Quota:
-    """A control group whose CPU quota can be set; None where we may not make one."""
-
-    def __init__(self):
-        self.v1 = (CGROUP_V1 / "cpu.cfs_quota_us").exists() or (CGROUP_V1 / "cpu.shares").exists()
-        self.path = (CGROUP_V1 if self.v1 else CGROUP_V2) / f"isochron_{os.getpid()}"
-
-    def make(self):
-        try:
-            self.path.mkdir()
-            self.limit(None)
-            return True
-        except OSError:
-            return False
-
-    def limit(self, cores):
-        if self.v1:
-            (self.path / "cpu.cfs_quota_us").write_text(str(-1 if cores is None else int(cores * 100000)))
-        else:
-            (self.path / "cpu.max").write_text("max 100000" if cores is None else f"{int(cores * 100000)} 100000")
-
-    def remove(self):
-        try:
-            self.path.rmdir()
-        except OSError:
-            pass
+def framework_programs():
+    for path in sorted(FRAMEWORKS.glob("*.py")):
+        source = path.read_text()
+        said = dict(re.findall(r"^# (\w+): (.*)$", source, re.MULTILINE))
+        yield Program(path.stem, said["symptom"], said["cause"], source, re.findall(r"[\w.-]+", said.get("also", "")), said.get("stall", "60s"))
 
 
-def run(scenario, isochron, folder):
-    program = folder / "train.py"
-    program.write_text(scenario.text())
-    command = [sys.executable, str(program)]
-    quota = None
+def run(scenario, isochron, python, folder):
+    (folder / "train.py").write_text(scenario.text())
+    command = [python, "train.py"]
+    quota = disturb = None
     if scenario.needs == "disk":
-        command.append(str(cold_file(folder)))
+        command.append(str(stage.cold_file(folder)))
     if scenario.needs == "cgroup":
-        quota = Quota()
+        quota = stage.Quota()
         if not quota.make():
             return None
-        command = ["sh", "-c", f'echo $$ > {quota.path}/cgroup.procs; exec "$@"', "sh", *command]
-    result = folder / "diagnosis.json"
-    watch = [isochron, "watch", "--quiet", "--stall", scenario.stall, "--json", str(result), "--fail-on", "stuck", "--"]
-    watched = subprocess.Popen(watch + command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    burners = []
+        command = quota.inside(command)
+    kind, *numbers = scenario.disturb.split() or [""]
+    if kind == "burn":
+        disturb = (float(numbers[0]), "burn")
+    if kind == "quota":
+        disturb = (float(numbers[0]), lambda: quota.limit(float(numbers[1])))
     try:
-        kind, *numbers = scenario.disturb.split() or [""]
-        if kind:
-            time.sleep(float(numbers[0]))
-        if kind == "burn":
-            burners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * os.cpu_count())]
-        if kind == "quota":
-            quota.limit(float(numbers[1]))
-        watched.wait(120)
+        return stage.watch(isochron, command, folder, stall=scenario.stall, disturb=disturb)
     finally:
-        for burner in burners:
-            burner.kill()
-            burner.wait()
-        if watched.poll() is None:
-            watched.send_signal(signal.SIGTERM)
-            watched.wait()
         if quota:
             quota.remove()
-    return json.loads(result.read_text())
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--isochron", default="build/bin/isochron")
     parser.add_argument("--quick", action="store_true", help="only the few that every test run has")
+    parser.add_argument("--frameworks", metavar="PYTHON", help="the programs of frameworks/, run by this Python")
+    parser.add_argument("--keep", help="leave records and diagnoses here")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
-    wanted = [s for s in SCENARIOS if (s.name in options.names if options.names else s.quick or not options.quick)]
-    unknown = set(options.names) - {s.name for s in SCENARIOS}
+    programs = list(framework_programs()) if options.frameworks else SCENARIOS
+    wanted = [p for p in programs if (p.name in options.names if options.names else not options.quick or p.quick)]
+    unknown = set(options.names) - {p.name for p in programs}
     if unknown:
         parser.error(f"no scenario called {', '.join(sorted(unknown))}")
-    wrong = 0
+    wrong = []
     for scenario in wanted:
         with tempfile.TemporaryDirectory(prefix="isochron_scenario_", ignore_cleanup_errors=True) as folder:
-            found = run(scenario, os.path.abspath(options.isochron), Path(folder))
+            found = run(scenario, os.path.abspath(options.isochron), options.frameworks or sys.executable, Path(folder))
+            if found and options.keep:
+                os.makedirs(options.keep, exist_ok=True)
+                for part in ("diagnosis.json", "record.json", "console.txt"):
+                    shutil.copy(Path(folder) / part, Path(options.keep) / f"{scenario.name}.{part}")
         if found is None:
             print(f"--    {scenario.name}: needs a {scenario.needs} this machine does not give")
             continue
         first = found["verdicts"][0]
         right = found["symptom"] == scenario.symptom and first["cause"] in [scenario.cause, *scenario.also]
-        wrong += not right
         print(f"{'ok' if right else 'WRONG':5} {scenario.name}: {found['symptom']}, {first['cause']}", flush=True)
         if not right:
+            wrong.append(scenario)
             print(f"      wanted {scenario.symptom}, {scenario.cause}; it says: {first['summary']}")
-            print(f"      epochs {[round(e['seconds'], 2) for e in found['epochs']]}, causes {[v['cause'] for v in found['verdicts']]}")
-    print(f"{len(wanted) - wrong} of {len(wanted)} right")
-    sys.exit(wrong > 0)
+            print(f"      epochs {[round(e['seconds'], 2) for e in found['epochs']]}, causes {[v['cause'] for v in found['verdicts']]}", flush=True)
+    print(f"{len(wanted) - len(wrong)} of {len(wanted)} right")
+    # Real programs on a shared machine: the bar of the labelled runs, and no alarm where nothing is wrong.
+    tolerated = len(wanted) // 10 if options.frameworks else 0
+    sys.exit(len(wrong) > tolerated or any(p.symptom == "healthy" for p in wrong))
 
 
 if __name__ == "__main__":

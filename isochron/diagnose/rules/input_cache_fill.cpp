@@ -5,8 +5,37 @@
 
 #include "isochron/diagnose/profile_view.h"
 #include "isochron/diagnose/rules.h"
+#include "isochron/timeline/sample_keys.h"
 
 namespace isochron::rules {
+namespace {
+
+// Watched: input that cost CPU time in the first epoch, all along it, and nothing afterwards. Whatever it computed was
+// kept. (What comes from the disk costs little CPU, and what fills up first comes before the first step.)
+bool by_computing(const Case& patient, std::vector<Finding>& findings) {
+  const auto waited = patient.explained_by({Phase::input});
+  const double extra = patient.shape.extra_total;
+  if (!patient.watched() || !waited || *waited < 0.5 * extra || !patient.facts("resume").empty()) return false;
+  const auto cpu = [&](size_t i) { return patient.growth(sample_key::cpu_seconds, i); };
+  const auto usual = patient.usually(cpu), first = cpu(0);
+  if (!usual || !first || *first - *usual < 0.4 * extra) return false;
+  const double read = patient.growth(sample_key::read_bytes, size_t{0}).value_or(0);
+  if (patient.growth(sample_key::children_started, size_t{0}).value_or(0) > 0) return false;
+  double later = 0;
+  for (size_t i = 1; i < patient.epochs().size(); ++i) later += patient.phase(i, Phase::input).value_or(0);
+  if (later > 0.3 * *waited) return false;
+  Finding finding{Cause::input_cache_fill, *waited, 0.75};
+  finding.summary =
+      fmt::format("the first epoch computed its input for {}, later ones have it ready", time_text(*waited));
+  finding.evidence.push_back(fmt::format(
+      "{} were spent on input in the first epoch beyond later ones, with {} of CPU time and {} read from storage",
+      time_text(*waited), time_text(*first - *usual), bytes_text(read)));
+  for (std::string& line : patient.spans_text({Phase::input})) finding.evidence.push_back(std::move(line));
+  findings.push_back(std::move(finding));
+  return true;
+}
+
+}  // namespace
 
 void input_cache_fill(const Case& patient, std::vector<Finding>& findings) {
   if (patient.shape.symptom != Symptom::slow_first) return;
@@ -49,6 +78,8 @@ void input_cache_fill(const Case& patient, std::vector<Finding>& findings) {
     finding.evidence.push_back(fmt::format("\"{}\" ({})", patient.facts("dataset.cache").front()->value,
                                            patient.facts("dataset.cache").front()->source));
     findings.push_back(std::move(finding));
+  } else if (by_computing(patient, findings)) {
+    return;
   } else if (!notices.empty()) {
     Finding finding{Cause::input_cache_fill, 0.5 * extra, 0.6};
     finding.summary = "the first epoch filled the dataset's cache";

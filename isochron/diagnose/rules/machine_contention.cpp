@@ -7,6 +7,18 @@
 #include "isochron/timeline/sample_keys.h"
 
 namespace isochron::rules {
+namespace {
+
+// Share of an epoch in which the run stood still because its threads had no core. Delays add up over threads: what
+// counts is their part of the time in which any thread wanted to run.
+std::optional<double> standing_still(const Case& patient, size_t i) {
+  const auto delay = patient.growth(sample_key::run_delay_seconds, i), cpu = patient.growth(sample_key::cpu_seconds, i);
+  const double seconds = patient.epoch(i).seconds;
+  if (!delay || !cpu || seconds <= 0) return std::nullopt;
+  return std::clamp(*delay / std::max(seconds, *delay + *cpu), 0.0, 0.99);
+}
+
+}  // namespace
 
 void machine_contention(const Case& patient, std::vector<Finding>& findings) {
   if (patient.shape.symptom == Symptom::healthy || !patient.watched()) return;
@@ -14,34 +26,38 @@ void machine_contention(const Case& patient, std::vector<Finding>& findings) {
     const auto used = patient.growth(sample_key::other_cpu_seconds, i);
     return used ? std::optional<double>(*used / std::max(patient.epoch(i).seconds, 1e-9)) : std::nullopt;
   };
-  const auto delayed = [&](size_t i) -> std::optional<double> {
-    const auto delay = patient.growth(sample_key::run_delay_seconds, i);
-    return delay ? std::optional<double>(*delay / std::max(patient.epoch(i).seconds, 1e-9)) : std::nullopt;
-  };
+  const auto still = [&](size_t i) { return standing_still(patient, i); };
   const double available = patient.highest(sample_key::cpus, 0, 1e18).value_or(2);
-  double slow_cores = 0, slow_delay = 0;
+  const double usual_cores = patient.usually(cores).value_or(0), usual_still = patient.usually(still).value_or(0);
   const auto slow = patient.slow_epochs();
+  double slow_cores = 0, slow_still = 0, seconds = 0;
   for (const size_t i : slow) {
     slow_cores += cores(i).value_or(0) / static_cast<double>(slow.size());
-    slow_delay += delayed(i).value_or(0) / static_cast<double>(slow.size());
+    slow_still += still(i).value_or(0) / static_cast<double>(slow.size());
+    // With as much standing still as usual, the epoch would have taken so much less.
+    const double epoch = patient.epoch(i).seconds;
+    seconds += std::clamp(epoch - epoch * (1 - still(i).value_or(0)) / (1 - usual_still), 0.0, patient.shape.extra[i]);
   }
-  const double usual_cores = patient.usually(cores).value_or(0), usual_delay = patient.usually(delayed).value_or(0);
+  // Waiting for a core that nobody else uses is a quota's doing.
   const double more = slow_cores - usual_cores;
-  if (more < 0.2 * available && slow_delay < usual_delay + 0.3) return;
-  if (more < 0.1 * available) return;  // waiting for a core that nobody else uses is a quota's doing
-  // Its own CPU time per epoch must not have grown as much: then it would be doing more itself.
-  const auto own = [&](size_t i) { return patient.growth(sample_key::cpu_seconds, i); };
-  const double grown = patient.explained(own);
-  Finding finding{Cause::machine_contention, std::max(0.0, patient.shape.extra_total - 0.5 * grown),
-                  more > 0.4 * available ? 0.92 : 0.75};
+  if (more < 0.1 * available) return;
+  if (!patient.usually(still) && more > 0.2 * available) {
+    // The kernel does not count delays. What the others took, less what the run itself did more, stands for them.
+    const double grown = patient.explained([&](size_t i) { return patient.growth(sample_key::cpu_seconds, i); });
+    seconds = std::max(0.0, patient.shape.extra_total - grown);
+  }
+  if (seconds < 0.1 * patient.shape.extra_total) return;
+  Finding finding{Cause::machine_contention, seconds, more > 0.4 * available ? 0.92 : 0.75};
   finding.summary =
       fmt::format("other programs used {:.1f} of {:.0f} cores while epochs were slow", slow_cores, available);
   finding.evidence.push_back(
       fmt::format("others used {:.1f} cores in slow epochs, {:.1f} in the usual ones", slow_cores, usual_cores));
-  if (slow_delay > 0)
-    finding.evidence.push_back(
-        fmt::format("its threads waited for a core {:.1f} s per second, usually {:.1f}", slow_delay, usual_delay));
-  for (const Fact* fact : patient.facts("other_process")) finding.evidence.push_back(fact->value);
+  if (slow_still > 0)
+    finding.evidence.push_back(fmt::format("its threads stood still for want of a core {} of the time, usually {}",
+                                           percent_text(slow_still), percent_text(usual_still)));
+  constexpr size_t kMostNamed = 3;
+  const auto others = patient.facts("other_process");
+  for (size_t i = 0; i < std::min(others.size(), kMostNamed); ++i) finding.evidence.push_back(others[i]->value);
   findings.push_back(std::move(finding));
 }
 

@@ -1,4 +1,4 @@
-#include "isochron/report/svg_chart.h"
+#include "isochron/report/html_chart.h"
 
 #include <fmt/core.h>
 
@@ -26,30 +26,19 @@ std::string html_escaped(std::string_view text) {
   return out;
 }
 
-std::string bar_chart_svg(const std::vector<BarRow>& rows) {
-  constexpr int kRow = 22, kLeft = 90, kWidth = 560, kRight = 110;
+std::string bar_chart_html(const std::vector<BarRow>& rows) {
   double longest = 0;
   for (const BarRow& row : rows) longest = std::max(longest, std::accumulate(row.parts.begin(), row.parts.end(), 0.0));
-  std::string out = fmt::format("<svg class=\"bars\" viewBox=\"0 0 {} {}\" role=\"img\">", kLeft + kWidth + kRight,
-                                kRow * static_cast<int>(rows.size()) + 4);
-  int y = 2;
+  std::string out = "<div class=\"bars\">";
   for (const BarRow& row : rows) {
-    out += fmt::format("<text class=\"label\" x=\"{}\" y=\"{}\">{}</text>", kLeft - 8, y + 15, html_escaped(row.label));
-    double x = kLeft;
-    for (size_t k = 0; k < row.parts.size(); ++k) {
-      const double width = longest > 0 ? row.parts[k] / longest * kWidth : 0;
-      if (width > 0)
-        out += fmt::format("<rect class=\"part-{}\" x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"16\"/>", k, x,
-                           y + 2, std::max(width, 0.8));
-      x += width;
-    }
-    if (row.open)
-      out += fmt::format("<rect class=\"open\" x=\"{:.1f}\" y=\"{}\" width=\"60\" height=\"16\"/>", x, y + 2);
-    out +=
-        fmt::format("<text x=\"{:.1f}\" y=\"{}\">{}</text>", x + (row.open ? 68 : 8), y + 15, html_escaped(row.value));
-    y += kRow;
+    out += fmt::format("<span class=\"label\">{}</span><span class=\"bar\">", html_escaped(row.label));
+    for (size_t k = 0; k < row.parts.size(); ++k)
+      if (const double percent = longest > 0 ? 100 * row.parts[k] / longest : 0; percent > 0)
+        out += fmt::format("<i class=\"part-{}\" style=\"width:{:.2f}%\"></i>", k, std::max(percent, 0.2));
+    if (row.open) out += "<i class=\"open\"></i>";
+    out += fmt::format("</span><span class=\"value\">{}</span>", html_escaped(row.value));
   }
-  return out + "</svg>";
+  return out + "</div>";
 }
 
 std::string curve_svg(const std::vector<std::pair<double, double>>& points, const std::vector<double>& marks,
@@ -58,7 +47,8 @@ std::string curve_svg(const std::vector<std::pair<double, double>>& points, cons
   if (points.empty() || end <= 0) return "";
   double highest = 0;
   for (const auto& [time, value] : points) highest = std::max(highest, value);
-  std::string out = fmt::format("<svg class=\"curve\" viewBox=\"0 0 {} {}\" role=\"img\">", kWidth, kHeight);
+  std::string out = fmt::format("<svg class=\"curve\" viewBox=\"0 0 {} {}\" preserveAspectRatio=\"none\" role=\"img\">",
+                                kWidth, kHeight);
   for (const double mark : marks)
     out += fmt::format("<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"0\" y2=\"{1}\"/>", mark / end * kWidth, kHeight);
   // Of many points the highest of each pixel: peaks are what one looks for.

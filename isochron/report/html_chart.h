@@ -1,4 +1,4 @@
-// Small charts as inline SVG, for pages that must stand alone.
+// Small charts for pages that must stand alone: bars as plain elements, so that they fit any width, curves as SVG.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct BarRow {
   std::vector<double> parts;
   bool open = false;  // began and did not end: drawn as an outline
 };
-std::string bar_chart_svg(const std::vector<BarRow>& rows);
+std::string bar_chart_html(const std::vector<BarRow>& rows);
 
 // A curve over time with marks (epochs' beginnings) behind it.
 std::string curve_svg(const std::vector<std::pair<double, double>>& points, const std::vector<double>& marks,

@@ -1,0 +1,4 @@
+# Configures and builds the fuzzers: cmake -DSOURCE=… -DBUILD=… -DCLANG=… -DNINJA=… -P build.cmake
+execute_process(COMMAND ${CMAKE_COMMAND} -S ${SOURCE} -B ${BUILD} -G Ninja -DCMAKE_MAKE_PROGRAM=${NINJA} -DCMAKE_CXX_COMPILER=${CLANG}
+  COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
+execute_process(COMMAND ${CMAKE_COMMAND} --build ${BUILD} COMMAND_ERROR_IS_FATAL ANY)

@@ -1,0 +1,35 @@
+#!/usr/bin/env python3
+"""Makes the seed corpus from the labelled runs: small beginnings of every kind of file. make_corpus.py"""
+import gzip
+import json
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+RUNS = HERE.parent / "runs"
+
+
+def seed(reader, name, data):
+    folder = HERE / "corpus" / reader
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(data)
+
+
+for log in sorted(RUNS.glob("*/console.log"))[::3]:
+    seed("console", log.parent.name, log.read_bytes()[-3000:])
+for path in sorted(RUNS.glob("*/trace.json.gz"))[:3]:
+    trace = json.loads(gzip.decompress(path.read_bytes()))
+    trace["traceEvents"] = [e for e in trace["traceEvents"] if e.get("ph") == "X"][:25]
+    seed("kineto", path.parent.name, json.dumps(trace, indent=1).encode()[:8000])
+for path in sorted(RUNS.glob("*/xplane/**/*.pb")):
+    seed("xplane", path.parts[len(RUNS.parts)], path.read_bytes()[:6000])
+for path in sorted(RUNS.glob("*/events/**/*tfevents*"))[:4]:
+    seed("tfevents", path.name.split(".")[3], path.read_bytes()[:3000])
+seed("table", "keras.csv", b"epoch,accuracy,loss,val_loss\n0,0.5,1.2,1.3\n1,0.6,1.1,1.2\n2,0.7,1.0,1.1\n")
+seed("table", "lines.jsonl", b'{"epoch": 1.0, "loss": 0.5, "step": 100, "epoch_time": 10}\n{"epoch": 2.0, "loss": 0.4, "step": 200, "time": "0:01:30"}\n')
+seed("document", "notebook.ipynb", json.dumps({"nbformat": 4, "cells": [{"cell_type": "code", "outputs": [
+    {"text": ["Epoch 1/2\n", "10/10 - 3s - loss: 0.4\n"]}, {"data": {"text/plain": "x"}}, {"traceback": ["ValueError: x"]}]}]}).encode())
+seed("document", "trainer_state.json", json.dumps({"log_history": [{"epoch": 1.0, "loss": 0.3, "step": 10}, {"train_runtime": 33.1}]}).encode())
+seed("record", "run.json", json.dumps({"schema": 1, "source": "watch", "framework": "keras", "seconds": 9.5, "planned_epochs": 3, "epochs": [
+    {"index": 1, "start": 0.5, "seconds": 4.0, "steps": 10, "phases": {"trace": 1.5}, "metrics": {"loss": 0.4}}, {"index": 2, "start": 4.5, "seconds": 2.5}],
+    "steps": [], "spans": [{"name": "import", "phase": "start", "start": 0.0, "seconds": 0.5, "epoch": 0, "thread": 0}],
+    "samples": [{"time": 0.1, "values": {"rss_bytes": 1e8}}], "facts": [{"key": "exit", "value": "0", "source": "watch"}]}, indent=1).encode())

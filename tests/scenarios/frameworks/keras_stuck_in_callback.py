@@ -1,0 +1,32 @@
+# symptom: stuck
+# cause: wait.lock
+# also: wait.io, train.callback
+# stall: 8s
+import os
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"
+import numpy as np
+import keras
+import tensorflow as tf
+
+
+def small(features=64, width=256):
+    model = keras.Sequential([keras.Input((features,)), keras.layers.Dense(width, "relu"), keras.layers.Dense(width, "relu"), keras.layers.Dense(10)])
+    model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True), metrics=["accuracy"])
+    return model
+
+
+
+import threading
+
+gate = threading.Event()
+
+
+class Upload(keras.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs=None):
+        if epoch == 2:
+            gate.wait()
+
+
+x, y = np.random.rand(8000, 64).astype("float32"), np.random.randint(0, 10, 8000)
+small().fit(x, y, batch_size=32, epochs=6, verbose=2, callbacks=[Upload()])
