@@ -50,8 +50,24 @@ inline bool take_number(const char*& p, double& out) {
   p += negative;
   uint64_t value = 0;
   int digits = 0, exponent = 0;
-  if (!append_digits(p, value, digits)) return false;
-  if (*p == '.') {
+  const auto first = static_cast<uint64_t>(static_cast<unsigned char>(*p)) - '0';
+  if (p[1] == '.' && first <= 9) {  // most fractions in tables: one digit, then the point
+    uint64_t part = 0;
+    const int count = take_digits(p + 2, part);
+    if (count == 0 || count == 8) {
+      value = first;
+      digits = 1;
+      ++p;
+    } else {
+      value = first * kIntegerPowersOfTen[count] + part;
+      digits = 1 + count;
+      exponent = -count;
+      p += 2 + count;
+    }
+  } else if (!append_digits(p, value, digits)) {
+    return false;
+  }
+  if (exponent == 0 && *p == '.') {
     const char* const fraction = ++p;
     if (!append_digits(p, value, digits)) return false;
     exponent = -static_cast<int>(p - fraction);
