@@ -2,11 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
+#include "isochron/base/threads.h"
 #include "isochron/exec/function.h"
 #include "isochron/graph/tape.h"
 #include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/matmul.h"
+#include "isochron/ops/random.h"
 #include "isochron/ops/reduce.h"
 #include "isochron/ops/shape_ops.h"
 
@@ -145,6 +150,31 @@ TEST(Evaluate, AGraphThatGrowsIsCutAndNamed) {
 TEST(Tensor, PrintsLikeNumPy) {
   EXPECT_EQ(to_string(tensor({1.f, 2.5f, -3.f})), "[ 1.   2.5 -3. ]");
   EXPECT_EQ(to_string(tensor({{1, 2}, {3, 40}})), "[[ 1  2]\n [ 3 40]]");
+}
+
+// While somebody else has the team, one thread computes the shares of both: the same sums in the same order.
+TEST(Evaluate, ResultsDoNotDependOnWhoComputesTheShares) {
+  const int before = get_num_threads();
+  set_num_threads(2);
+  const Tensor x = random_normal({300, 1000}, 0, 1, {.seed = 1}).eval(), w = random_normal({1000, 64}).eval();
+  const auto compute = [&] {
+    const Tensor y = tanh(matmul(x, w));
+    return concat({reshape(sum(y), {1}), mean(y, {0}), reshape(var(x), {1})}, 0).to_vector<float>();
+  };
+  const std::vector<float> together = compute();
+  std::atomic<bool> taken{false}, done{false};
+  std::thread other([&] {
+    ThreadTeam::global().parallel(2, [&](int thread, int) {
+      taken = true;
+      while (thread == 0 && !done) std::this_thread::yield();
+    });
+  });
+  while (!taken) std::this_thread::yield();
+  const std::vector<float> alone = compute();
+  done = true;
+  other.join();
+  set_num_threads(before);
+  EXPECT_EQ(together, alone);
 }
 
 TEST(Evaluate, BatchesCutFromKnownDataShareTheirBytesAndOnePlan) {

@@ -61,6 +61,19 @@ TEST_F(BadInput, LabelOutOfRangeNamesRowAndValue) {
   refuses<Error>([&] { model.evaluate(x, bad, {.batch_size = 2, .verbose = 0}); }, {"7", "row 4"});
 }
 
+TEST_F(BadInput, LabelOutOfRangeForProbabilities) {
+  Sequential probable{Input({2}), Dense(3, {.activation = "softmax"})};
+  probable.compile({.optimizer = "sgd", .loss = "sparse_categorical_crossentropy", .metrics = {"accuracy"}});
+  const FitOptions by_two{.batch_size = 2, .verbose = 0};
+  EXPECT_THAT([&] { probable.fit(x, tensor({0, 1, 2, 0, 3, 2}), by_two); }, error<Error>("got 3 at row 4"));
+  EXPECT_THAT([&] { probable.fit(x, tensor({0, -1, 2, 0, 1, 2}), by_two); }, error<Error>("got -1 at row 1"));
+  EXPECT_THAT(
+      [&] {
+        probable.fit(x, tensor({{0.f}, {1.f}, {2.f}, {9.f}, {1.f}, {2.f}}), by_two);
+      },
+      error<Error>("got 9 at row 3"));
+}
+
 TEST_F(BadInput, NoDataAndUnequalLengths) {
   refuses<ValueError>([&] { model.fit(zeros({0, 2}), zeros({0}), {.verbose = 0}); }, {"no data", "(0, 2)"});
   refuses<ValueError>([&] { model.predict(zeros({0, 2})); }, {"empty", "(0, 2)"});
