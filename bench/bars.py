@@ -10,9 +10,10 @@ from contestants import OURS, PEERS, UNJUDGED
 
 START_MS = {"mlp32": 20, "cnn": 40, "transformer": 40, "resnet": 60}
 START_AGAINST_LIBTORCH = {"mlp32": 1 / 15}
-STEP_AGAINST_BEST = {"mlp32": 0.35, "mlp1": 0.15, "cnn": 0.70, "transformer": 0.70, "resnet": 0.80}
+STEP_AGAINST_BEST = {"mlp32": 0.35, "mlp1": 0.15, "cnn": 0.70, "transformer": 0.70, "lstm": 0.70, "resnet": 0.80}
 RESIDENT_MB = {"mlp32": 40, "mlp1": 40, "linreg": 40, "cnn": 120, "transformer": 90}
 TOTAL_AGAINST_BEST, ACCURACY = {"mnist": 0.60}, {"mnist": 0.98}
+COMPILING_SHARE = {"lengths": 0.02}  # of the first epoch
 FIRST_EPOCH_RATIO, FIRST_EPOCH_EXTRA_MS = 1.10, 2.0
 
 
@@ -70,6 +71,10 @@ def judge_one(workload, threads, contestants):
         f"<= {FIRST_EPOCH_RATIO:.2f}x or {FIRST_EPOCH_EXTRA_MS:.0f} ms more",
         even,
     )
+    if workload in COMPILING_SHARE:
+        compiling, limit = median_of(runs, "compile_ms"), COMPILING_SHARE[workload]
+        share = compiling / first
+        yield verdict("compiling", f"{compiling:.1f} ms", f"epoch {first:.0f} ms", f"{share:.1%}", f"<= {limit:.0%}", share <= limit)
     best = best_peer(contestants, "step_us")
     if workload in STEP_AGAINST_BEST and best:
         limit, (name, theirs) = STEP_AGAINST_BEST[workload], best

@@ -15,7 +15,7 @@ from contestants import OURS, PEERS, ROOT, RunFailed, build_libtorch_peer, insta
 from growth import many_epochs, many_layers
 from report import BAR_HEADER, RESULT_HEADER, aligned, bar_rows, performance_page, result_rows
 
-WORKLOADS = ("mlp32", "mlp1", "linreg", "cnn", "mnist", "resnet", "transformer")
+WORKLOADS = ("mlp32", "mlp1", "linreg", "cnn", "mnist", "resnet", "transformer", "lstm", "lengths")
 QUICK_PEERS = ("libtorch", "jax")
 
 

@@ -132,6 +132,29 @@ def transformer(p, x):
     return dense(p["out"], x.mean(1))
 
 
+def lstm_weights():
+    def layer(inputs):
+        recurrent = dense_weights(256, 1024)
+        return {"input": dense_weights(inputs, 1024), "recurrent": recurrent["w"]}
+
+    return {"layers": [layer(128), layer(256)], "out": dense_weights(256, 10)}
+
+
+def lstm(p, x):
+    def step(weights, state, z):
+        h, c = state
+        i, f, g, o = jnp.split(z + h @ weights, 4, -1)
+        c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+        h = jax.nn.sigmoid(o) * jnp.tanh(c)
+        return (h, c), h
+
+    x = x.swapaxes(0, 1)
+    for layer in p["layers"]:
+        zero = jnp.zeros((x.shape[1], 256), x.dtype)
+        x = jax.lax.scan(partial(step, layer["recurrent"]), (zero, zero), dense(layer["input"], x))[1]
+    return dense(p["out"], x[-1])
+
+
 def cross_entropy(model, p, x, y):
     logits = model(p, x)
     picked = jnp.take_along_axis(logits, y[:, None], -1)[:, 0]
@@ -172,9 +195,8 @@ def build():
         return dense_weights(1, 1), squared_error, sgd
     if workload.name == "resnet":
         return resnet_weights(), resnet_loss, adam
-    weights, model = {"cnn": (cnn_weights, cnn), "transformer": (transformer_weights, transformer)}.get(
-        workload.model, (mlp_weights, mlp)
-    )
+    models = {"cnn": (cnn_weights, cnn), "transformer": (transformer_weights, transformer), "lstm": (lstm_weights, lstm)}
+    weights, model = models.get(workload.model, (mlp_weights, mlp))
     return weights(), partial(cross_entropy, model), adam
 
 
@@ -198,11 +220,12 @@ class Trainer:
             p, state = update(p, gradient, state)
             return p, state, loss
 
-        def train_on_slice(p, state, x, y, start, size):
-            return train(p, state, *(jax.lax.dynamic_slice_in_dim(values, start, size) for values in (x, y)))
+        def train_on_slice(p, state, x, y, start, size, length):
+            x, y = (jax.lax.dynamic_slice_in_dim(values, start, size) for values in (x, y))
+            return train(p, state, x if length is None else x[:, :length], y)
 
         self.step = jax.jit(train, donate_argnums=(0, 1))
-        self.step_on_slice = jax.jit(train_on_slice, donate_argnums=(0, 1), static_argnums=5)
+        self.step_on_slice = jax.jit(train_on_slice, donate_argnums=(0, 1), static_argnums=(5, 6))
         self.shuffle = jax.jit(lambda x, y, order: (x[order], y[order]))
         if arguments.mode == "resident":
             self.x, self.y = jnp.asarray(self.x), jnp.asarray(self.y)
@@ -213,9 +236,9 @@ class Trainer:
         for start in range(0, workload.rows, workload.batch):
             stop = min(start + workload.batch, workload.rows)
             if resident:
-                self.p, self.state, loss = self.step_on_slice(self.p, self.state, x, y, start, stop - start)
+                self.p, self.state, loss = self.step_on_slice(self.p, self.state, x, y, start, stop - start, workload.length(start))
             else:
-                self.p, self.state, loss = self.step(self.p, self.state, x[start:stop], y[start:stop])
+                self.p, self.state, loss = self.step(self.p, self.state, workload.cut(x, start), y[start:stop])
             if not resident or start == 0:
                 float(loss)
             if after_first and start == 0:

@@ -45,11 +45,14 @@ def resnet(x):
 def build():
     if workload.name == "linreg":
         return keras.Sequential([keras.Input((1,)), layers.Dense(1)])
-    x = inputs = keras.Input(workload.features)
-    if workload.name == "transformer":
+    features = (None, *workload.features[1:]) if workload.name == "lengths" else workload.features
+    x = inputs = keras.Input(features)
+    if workload.model == "transformer":
         x = layers.GlobalAveragePooling1D()(encoder_layer(encoder_layer(x)))
     elif workload.name == "resnet":
         x = resnet(x)
+    elif workload.name == "lstm":
+        x = layers.LSTM(256)(layers.LSTM(256, return_sequences=True)(x))
     else:
         if workload.model == "cnn":
             x = layers.Conv2D(32, 3, activation="relu")(x)
@@ -121,7 +124,7 @@ class Trainer:
     def epoch(self, order, after_first):
         x, y = tf.gather(self.x, order), tf.gather(self.y, order)
         for start in range(0, workload.rows, workload.batch):
-            loss = self.step(x[start : start + workload.batch], y[start : start + workload.batch])
+            loss = self.step(workload.cut(x, start), y[start : start + workload.batch])
             float(loss)
             if after_first and start == 0:
                 after_first()
@@ -131,6 +134,8 @@ class Trainer:
 
 
 epochs = arguments.epochs or workload.epochs
+if arguments.mode == "fit" and workload.name == "lengths":
+    raise SystemExit("fit takes arrays of one length")
 if arguments.mode == "fit":
     watch = fit(epochs)
 else:

@@ -50,13 +50,25 @@ def resnet():
     return nn.Sequential(*parts, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(width, 10))
 
 
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(128, 256, num_layers=2, batch_first=True)
+        self.out = nn.Linear(256, 10)
+
+    def forward(self, x):
+        return self.out(self.lstm(x)[0][:, -1])
+
+
 def build():
     if workload.name == "linreg":
         return nn.Linear(1, 1)
     if workload.name == "resnet":
         return resnet().to(memory_format=torch.channels_last)
-    if workload.name == "transformer":
+    if workload.model == "transformer":
         return Transformer()
+    if workload.name == "lstm":
+        return Recurrent()
     if workload.model == "cnn":
         body = [nn.Conv2d(1, 32, 3), nn.ReLU(), nn.Conv2d(32, 64, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten()]
         model = nn.Sequential(*body, nn.Linear(12 * 12 * 64, 128), nn.ReLU(), nn.Linear(128, 10))
@@ -88,7 +100,7 @@ class Trainer:
         for start in range(0, workload.rows, workload.batch):
             stop = start + workload.batch
             self.optimizer.zero_grad()
-            loss = self.forward(x[start:stop], y[start:stop])
+            loss = self.forward(workload.cut(x, start), y[start:stop])
             loss.backward()
             self.optimizer.step()
             loss.item()

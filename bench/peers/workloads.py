@@ -10,6 +10,8 @@ resnet        32x32x3, conv 16 3x3, eight residual blocks (two each of 16, 32, 6
               mean over pixels, dense 10; "same" padding, no biases in convolutions, running statistics kept; 320 rows, batch 32
 transformer   sequences of 64 vectors of 128, two encoder layers (4 heads, feed-forward 512 relu, layer norm after each
               residual sum, no dropout), mean over the sequence, dense 10; 160 rows, batch 16
+lstm          sequences of 64 vectors of 128, two LSTM layers of 256, the last step's state, dense 10; 320 rows, batch 32
+lengths       the transformer on batches of 32 different lengths, 33 to 64, four of each an epoch; 2,048 rows, batch 16
 Rows are shuffled anew each epoch; everything is float32 with int64 or int32 labels.
 """
 
@@ -33,11 +35,21 @@ class Workload:
 
     @property
     def model(self):
-        return "cnn" if self.name == "mnist" else self.name
+        return {"mnist": "cnn", "lengths": "transformer"}.get(self.name, self.name)
 
     @property
     def steps(self):
         return -(-self.rows // self.batch)
+
+    def length(self, start):
+        """Steps of the sequences in the batch that starts at this row; None: all there are."""
+        return 33 + start // self.batch * 5 % 32 if self.name == "lengths" else None
+
+    def cut(self, x, start):
+        """The batch of x that starts at this row."""
+        batch = x[start : start + self.batch]
+        length = self.length(start)
+        return batch if length is None else batch[:, :length]
 
 
 WORKLOADS = {
@@ -50,6 +62,8 @@ WORKLOADS = {
         Workload("mnist", rows=60000, features=(28, 28, 1), classes=10, batch=64, epochs=1),
         Workload("resnet", rows=320, features=(32, 32, 3), classes=10, batch=32, epochs=4),
         Workload("transformer", rows=160, features=(64, 128), classes=10, batch=16, epochs=5),
+        Workload("lengths", rows=2048, features=(64, 128), classes=10, batch=16, epochs=3),
+        Workload("lstm", rows=320, features=(64, 128), classes=10, batch=32, epochs=4),
     )
 }
 

@@ -60,13 +60,21 @@ class UpdateKernel final : public Kernel {
         shared_(static_cast<size_t>(request.attributes().get<int64_t>("shared"))),
         slots_(request.node.op->updates.size() - 1),
         product_(request.attributes().get_or("product", false)),
-        group_inputs_(2 + slots_ + (product_ ? 1 : 0)) {
+        rows_(request.attributes().get_or("rows", false)),
+        group_inputs_(2 + slots_ + (product_ || rows_ ? 1 : 0)) {
     rule_.nesterov = request.attributes().get_or("nesterov", false);
     rule_.pytorch = request.attributes().get_or("pytorch", false);
     rule_.coupled_decay = request.attributes().get_or("coupled_decay", false);
     for (size_t i = 0; i < shared_; ++i) double_[i] = request.inputs[i].dtype == DType::float64;
     for (size_t at = shared_; at < request.inputs.size(); at += group_inputs_) {
       sizes_.push_back(request.inputs[at].shape.elements());
+      if (rows_) {
+        const TensorSpec& indices = request.inputs[at + 1];
+        const int64_t width = request.inputs[at].shape.elements(1, request.inputs[at].shape.rank());
+        picked_.push_back({indices.shape.elements(), width, picked_total_, indices.dtype});
+        picked_total_ += indices.shape.elements();
+        widest_ = std::max(widest_, width);
+      }
       if (!product_) continue;
       const Shape &x = request.inputs[at + 1].shape, &dy = request.inputs[at + group_inputs_ - 1].shape;
       products_.push_back({.m = x[1], .n = dy[1], .k = x[0], .trans_a = true});
@@ -76,15 +84,20 @@ class UpdateKernel final : public Kernel {
   size_t scratch_bytes(int threads) const override {
     size_t bytes = sizes_.size() * sizeof(TensorSlices<T>);
     for (const GemmShape& shape : products_) bytes = std::max(bytes, gemm_tiles_scratch_bytes(shape, threads));
-    return bytes;
+    return std::max(bytes, static_cast<size_t>(widest_) * sizeof(T));
   }
+  size_t shared_bytes(int) const override { return static_cast<size_t>(picked_total_) * sizeof(uint64_t); }
+  // Indices are sorted first, so that rows that repeat are added up before they are applied.
+  int stages() const override { return rows_ ? 2 : 1; }
 
   void run(const KernelFrame& frame) const override {
     if (!*frame.in<bool>(kUpdateEnabled)) return;
+    if (rows_ && frame.stage == 0) return sort_rows(frame);
     T scalars[kernels::kUpdateScalars];
     fill_scalars(frame, scalars);
     if constexpr (std::is_same_v<T, float>)
       if (product_) return update_from_products(frame, scalars);
+    if (rows_) return update_rows(frame, scalars);
     auto* tensors = static_cast<TensorSlices<T>*>(frame.scratch);
     for (size_t group = 0; group < sizes_.size(); ++group) tensors[group] = slices(frame, group);
     update_tensors(rule_, tensors, static_cast<int64_t>(sizes_.size()), scalars, frame.thread, frame.threads);
@@ -129,6 +142,59 @@ class UpdateKernel final : public Kernel {
     }
   }
 
+  // The rows of one table that a batch picked.
+  struct Picked {
+    int64_t count, width, first;  // first: where its sorted list starts in the memory of all threads
+    DType dtype;
+  };
+  uint64_t* sorted(const KernelFrame& frame, const Picked& p) const {
+    return static_cast<uint64_t*>(frame.shared) + p.first;
+  }
+  // (row << 32 | position), ascending: a thread sorts every `threads`-th table.
+  void sort_rows(const KernelFrame& frame) const {
+    for (size_t group = static_cast<size_t>(frame.thread); group < picked_.size();
+         group += static_cast<size_t>(frame.threads)) {
+      const Picked& p = picked_[group];
+      uint64_t* keys = sorted(frame, p);
+      const void* indices = frame.inputs[shared_ + group * group_inputs_ + 1];
+      for (int64_t i = 0; i < p.count; ++i) {
+        const auto row = p.dtype == DType::int64   ? static_cast<uint64_t>(static_cast<const int64_t*>(indices)[i])
+                         : p.dtype == DType::int32 ? static_cast<uint64_t>(static_cast<const int32_t*>(indices)[i])
+                                                   : static_cast<const uint8_t*>(indices)[i];
+        keys[i] = row << 32 | static_cast<uint64_t>(i);
+      }
+      std::sort(keys, keys + p.count);
+    }
+  }
+  void update_rows(const KernelFrame& frame, const T* scalars) const {
+    T* total = static_cast<T*>(frame.scratch);
+    for (size_t group = 0; group < picked_.size(); ++group) {
+      const Picked& p = picked_[group];
+      const uint64_t* keys = sorted(frame, p);
+      const TensorSlices<T> tensor = slices(frame, group);
+      const T* dy = frame.in<T>(shared_ + (group + 1) * group_inputs_ - 1);
+      const auto row_of = [&](int64_t i) { return static_cast<int64_t>(keys[i] >> 32); };
+      const auto gradient = [&](int64_t i) { return dy + static_cast<int64_t>(keys[i] & 0xffffffff) * p.width; };
+      // A share begins with the first key of a row that no earlier share holds.
+      const auto boundary = [&](int64_t i) {
+        while (i > 0 && i < p.count && row_of(i) == row_of(i - 1)) ++i;
+        return i;
+      };
+      const int64_t end = boundary(p.count * (frame.thread + 1) / frame.threads);
+      for (int64_t i = boundary(p.count * frame.thread / frame.threads); i < end;) {
+        const int64_t row = row_of(i), first = i;
+        const T* grad = gradient(i);
+        while (++i < p.count && row_of(i) == row) {
+          if (i == first + 1) std::copy_n(grad, p.width, total);
+          const T* more = gradient(i);
+          for (int64_t k = 0; k < p.width; ++k) total[k] += more[k];
+          grad = total;
+        }
+        update_block(rule_, tensor, p.width, scalars, row, 0, 1, p.width, grad, p.width);
+      }
+    }
+  }
+
   double number(const KernelFrame& frame, size_t input) const {
     return double_[input] ? *frame.in<double>(input) : static_cast<double>(*frame.in<float>(input));
   }
@@ -161,8 +227,10 @@ class UpdateKernel final : public Kernel {
   UpdateRule rule_;
   Fixed fixed_;
   size_t shared_, slots_;
-  bool product_;
+  bool product_, rows_;
   size_t group_inputs_;
+  std::vector<Picked> picked_;
+  int64_t picked_total_ = 0, widest_ = 0;
   std::vector<GemmShape> products_;
   bool double_[kUpdateMomentumProduct + 1] = {};
   std::vector<int64_t> sizes_;

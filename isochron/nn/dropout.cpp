@@ -26,11 +26,20 @@ Shape decisions_shape(const std::vector<int64_t>& noise_shape, const Shape& inpu
 
 }  // namespace
 
-Dropout::Dropout(double rate, DropoutOptions options) : rate_(rate), options_(std::move(options)) {
+NoiseKey::NoiseKey(std::optional<uint64_t> seed) {
+  if (seed) key_ = Variable(tensor(std::vector<int64_t>{static_cast<int64_t>(*seed), 0}), {.trainable = false});
+}
+
+Tensor NoiseKey::next() const {
+  if (!key_.defined()) return {};
+  const Tensor key = key_.read();
+  key_.assign_add(tensor(std::vector<int64_t>{0, 1}));
+  return key;
+}
+
+Dropout::Dropout(double rate, DropoutOptions options) : rate_(rate), options_(std::move(options)), key_(options_.seed) {
   if (!(rate >= 0 && rate <= 1)) fail<ValueError>("Dropout", "rate must be in [0, 1], got {}", rate);
   set_name(options_.name);
-  if (options_.seed)
-    key_ = Variable(tensor(std::vector<int64_t>{static_cast<int64_t>(*options_.seed), 0}), {.trainable = false});
 }
 
 Tensor Dropout::call(const Tensor& x, const CallContext& context) {
@@ -38,12 +47,7 @@ Tensor Dropout::call(const Tensor& x, const CallContext& context) {
   if (!context.training || rate_ == 0) return x;
   const Shape shape = decisions_shape(options_.noise_shape, x.shape());
   if (rate_ == 1) return zeros_like(x);
-  Tensor key;
-  if (key_.defined()) {
-    key = key_.read();
-    key_.assign_add(tensor(std::vector<int64_t>{0, 1}));
-  }
-  const Tensor keep = random_bernoulli(shape, 1 - rate_, {.dtype = DType::boolean, .key = key});
+  const Tensor keep = random_bernoulli(shape, 1 - rate_, {.dtype = DType::boolean, .key = key_.next()});
   return where(keep, x * (1 / (1 - rate_)), 0);
 }
 

@@ -19,18 +19,30 @@ struct DropoutOptions {
   std::string name = {};
 };
 
+// A layer's own sequence of random numbers when it has a seed; the global one otherwise.
+class NoiseKey {
+ public:
+  explicit NoiseKey(std::optional<uint64_t> seed);
+  // For RandomOptions::key: undefined without a seed, else another key at every call, also of a traced function.
+  Tensor next() const;
+
+ private:
+  Variable key_;  // (seed, stream), the stream counting calls
+};
+
 class Dropout : public Layer {
  public:
   // ValueError unless rate is in [0, 1].
   explicit Dropout(double rate, DropoutOptions options = {});
   std::string class_name() const override { return "Dropout"; }
+  bool supports_masking() const override { return true; }
   Tensor call(const Tensor& x, const CallContext& context) override;
   Shape output_shape(const Shape& input) const override { return input; }
 
  private:
   double rate_;
   DropoutOptions options_;
-  Variable key_;  // with a seed: (seed, stream), the stream counting calls
+  NoiseKey key_;
 };
 
 }  // namespace isochron

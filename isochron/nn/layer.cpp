@@ -5,6 +5,7 @@
 
 #include "isochron/exec/first_bad_op.h"
 #include "isochron/exec/function.h"
+#include "isochron/nn/masking.h"
 #include "isochron/ops/create.h"
 #include "isochron/timeline/timeline.h"
 
@@ -57,10 +58,14 @@ void Layer::ensure_built(const Shape& input) {
 Tensor Layer::operator()(const Tensor& x, CallContext context) {
   if (x.rank() < 1) fail<ShapeError>(class_name(), "needs a batch, (batch, …), got a scalar");
   ensure_built(Shape(x.shape().dims().subspan(1)));
-  const Tensor out = call(x, context);
-  if (NodeLabels* labels = NodeLabels::current()) labels->add(out.value(), x.value(), name());
-  return out;
+  if (!context.mask.defined()) context.mask = mask_of(x);
+  const Tensor y = call(x, context);
+  if (NodeLabels* labels = NodeLabels::current()) labels->add(y.value(), x.value(), name());
+  if (const Tensor mask = compute_mask(x, context.mask); mask.defined()) set_mask(y, mask);
+  return y;
 }
+
+Tensor Layer::compute_mask(const Tensor&, const Tensor& mask) { return supports_masking() ? mask : Tensor(); }
 
 Shape Layer::output_shape(const Shape& input) const {
   // Nothing runs: the result is pending and dropped.

@@ -25,6 +25,7 @@ namespace isochron {
 
 struct CallContext {
   bool training = false;
+  Tensor mask = {};  // bool (batch, time): the steps of the input that count; undefined: all of them
 };
 
 struct WeightOptions {
@@ -50,7 +51,13 @@ class Layer {
   // What call() makes of one example of this shape; worked out by tracing call() unless overridden.
   virtual Shape output_shape(const Shape& input) const;
 
-  // Builds the layer if need be, and calls it.
+  // Whether a mask of the input is one of the output, too: true for layers that treat all steps alike. Where it is
+  // false the mask ends (masking.h).
+  virtual bool supports_masking() const { return false; }
+  // The mask of the output; `mask` is the input's and may be undefined, as the result may.
+  virtual Tensor compute_mask(const Tensor& x, const Tensor& mask);
+
+  // Builds the layer if need be, and calls it; masks are taken from x and attached to the result.
   Tensor operator()(const Tensor& x, CallContext context = {});
   void ensure_built(const Shape& input);
   bool built() const { return built_; }

@@ -131,6 +131,8 @@ class Sequential : public Model {
   void add(const AnyLayer& layer);
   void pop();
   std::string class_name() const override { return "Sequential"; }
+  // The last layer's, which call() has attached to its result.
+  Tensor compute_mask(const Tensor&, const Tensor&) override { return {}; }
   void build(const Shape& input) override;
   Tensor call(const Tensor& x, const CallContext& context) override;
   Shape output_shape(const Shape& input) const override;
@@ -141,6 +143,7 @@ class Input : public Layer {
  public:
   explicit Input(Shape shape) : shape_(shape) {}
   std::string class_name() const override { return "InputLayer"; }
+  bool supports_masking() const override { return true; }
   Tensor call(const Tensor& x, const CallContext&) override;
   Shape output_shape(const Shape&) const override { return shape_; }
   const Shape& shape() const { return shape_; }

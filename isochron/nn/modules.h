@@ -8,6 +8,8 @@
 #include "isochron/nn/conv_modules.h"
 #include "isochron/nn/linear.h"
 #include "isochron/nn/module.h"
+#include "isochron/nn/norm_modules.h"
+#include "isochron/nn/sequence_modules.h"
 
 namespace isochron::nn {
 

@@ -22,20 +22,20 @@ Shape gathered(const RuleContext& c) {
   return Shape(dims);
 }
 
-const Op& kGather =
-    register_op({.name = "gather",
-                 .doc = "Slices of x along an axis, picked by index.",
-                 .arity = 2,
-                 .rule = [](const RuleContext& c) -> Specs {
-                   return {{c.dtype(0), gathered(c)}};
-                 },
-                 .gradient = [](G g) -> Gradients {
-                   const Tensor x = g.input(0);
-                   return {scatter_add(zeros_like(x), g.input(1), g.grad(), axis_of(g.attributes())), Tensor()};
-                 },
-                 .cost = [](const RuleContext&, std::span<const TensorSpec> outputs) -> Cost {
-                   return {0, 2.0 * static_cast<double>(outputs[0].bytes())};
-                 }});
+const Op& kGather = register_op(
+    {.name = "gather",
+     .doc = "Slices of x along an axis, picked by index.",
+     .arity = 2,
+     .rule = [](const RuleContext& c) -> Specs {
+       return {{c.dtype(0), gathered(c)}};
+     },
+     .gradient = [](G g) -> Gradients {
+       return {apply(op_named("scatter_add"), {zeros_like(g.input(0)), g.input(1), g.grad()}, g.attributes()),
+               Tensor()};
+     },
+     .cost = [](const RuleContext&, std::span<const TensorSpec> outputs) -> Cost {
+       return {0, 2.0 * static_cast<double>(outputs[0].bytes())};
+     }});
 
 const Op& kScatterAdd =
     register_op({.name = "scatter_add",
@@ -63,6 +63,7 @@ const Op& kScatterAdd =
                  }});
 
 [[maybe_unused]] const bool kComposites = register_composites({
+    {"embedding", "Rows of a table for tokens, with gradients of the rows in use."},
     {"take", "Elements of the flattened tensor, picked by index."},
     {"one_hot", "A last axis with a 1 where the index says."},
 });
@@ -72,6 +73,13 @@ const Op& kScatterAdd =
 Tensor gather(const Operand& x, const Tensor& indices, int64_t axis) {
   const Tensor t = x.tensor();
   return apply(kGather, {t, indices}, {{"axis", int64_t{normalize_axis("gather", axis, t.rank())}}}, x.where());
+}
+
+Tensor embedding(const Tensor& table, const Tensor& tokens, bool lazy_updates) {
+  if (table.rank() != 2) fail<ShapeError>("embedding", "needs a table (tokens, features), got {}", table.shape());
+  Attributes attributes{{"axis", int64_t{0}}};
+  if (lazy_updates) attributes.set("lazy", true);
+  return apply(kGather, {table, tokens}, std::move(attributes));
 }
 
 Tensor take(const Operand& x, const Tensor& indices) {

@@ -14,6 +14,9 @@ namespace isochron {
 
 // Slices of x along `axis`; the axes of `indices` stand in its place.
 Tensor gather(const Operand& x, const Tensor& indices, int64_t axis = 0);
+// Rows of a table, (V, D), for tokens of any shape. With lazy updates every optimizer leaves rows that a step does not
+// use alone, state and all; otherwise only those do whose result is the same.
+Tensor embedding(const Tensor& table, const Tensor& tokens, bool lazy_updates = false);
 // Elements of the flattened x.
 Tensor take(const Operand& x, const Tensor& indices);
 // A copy of x with `updates`, shaped as gather(x, indices, axis), added to its slices along `axis`.

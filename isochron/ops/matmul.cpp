@@ -48,7 +48,12 @@ const Op& kMatmul = register_op(
          out[0] =
              sum_to(ta ? matmul(b, d, {.transpose_a = tb, .transpose_b = true}) : matmul(d, b, {.transpose_b = !tb}),
                     a.shape());
-       if (g.wanted(1))
+       if (g.wanted(1) && b.rank() == 2 && a.rank() > 2 && !ta) {
+         // One matrix for the whole batch: its gradient is one product over all rows.
+         const int64_t count = a.shape().elements(0, a.rank() - 1);
+         const Tensor rows = reshape(a, {count, a.dim(-1)}), up = reshape(d, {count, d.dim(-1)});
+         out[1] = tb ? matmul(up, rows, {.transpose_a = true}) : matmul(rows, up, {.transpose_a = true});
+       } else if (g.wanted(1))
          out[1] =
              sum_to(tb ? matmul(d, a, {.transpose_a = true, .transpose_b = ta}) : matmul(a, d, {.transpose_a = !ta}),
                     b.shape());

@@ -34,8 +34,8 @@ void check_shared(const RuleContext& c, int64_t shared) {
 
 template <size_t slots>
 Specs updated_specs(const RuleContext& c) {
-  const bool product = c.attributes.get_or("product", false);
-  const size_t group = 2 + slots + (product ? 1 : 0);
+  const bool in_parts = c.attributes.get_or("product", false) || c.attributes.get_or("rows", false);
+  const size_t group = 2 + slots + (in_parts ? 1 : 0);
   const int64_t shared = c.attributes.get<int64_t>("shared");
   ISO_CHECK(c.inputs.size() > static_cast<size_t>(shared) &&
             (c.inputs.size() - static_cast<size_t>(shared)) % group == 0);
@@ -51,7 +51,7 @@ Specs updated_specs(const RuleContext& c) {
                        parameter.dtype);
     if (parameter.dtype != dtype)
       fail<DTypeError>(c.op, "all parameters of one update need one dtype, got {} and {}", dtype, parameter.dtype);
-    for (size_t i = product ? 2 : 1; i < 2 + slots; ++i)
+    for (size_t i = in_parts ? 2 : 1; i < 2 + slots; ++i)
       if (c[at + i] != parameter)
         fail<ShapeError>(c.op, "the {} of a {} parameter must be like it, got {}", i == 1 ? "gradient" : "state",
                          to_string(parameter), to_string(c[at + i]));

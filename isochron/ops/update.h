@@ -9,7 +9,9 @@
 // weight_decay, dampening, momentum_decay; flags (bools): nesterov, pytorch, coupled_decay. kernels/optimizer/update.h
 // has the formulas.
 //
-// With product=true (a pass sets it) a group is (parameter, x, slots…, dy) and its gradient is x^T dy.
+// With product=true (a pass sets it) a group is (parameter, x, slots…, dy) and its gradient is x^T dy. With rows=true
+// it is (parameter, indices, slots…, dy): dy holds the gradients of the rows at the indices, which may repeat, and the
+// other rows are left alone.
 #pragma once
 
 #include <span>

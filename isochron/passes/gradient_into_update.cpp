@@ -1,6 +1,9 @@
 // A gradient that is a product X^T dY and goes into an update alone is never stored: the update takes X and dY and
 // applies each block of the product while it is in cache. Such parameters get an update node of their own (attribute
 // "product"), whose groups are (parameter, X, slots…, dY).
+// Likewise the gradient of a table of which rows were picked: the update takes the indices and the rows' gradients
+// (attribute "rows"), so that a step costs the same for a table of any size. Only where rows without a gradient stay as
+// they are, or where the table asked for it ("lazy").
 #include "isochron/passes/known_ops.h"
 #include "isochron/passes/rewriter.h"
 #include "isochron/passes/rewrites.h"
@@ -16,7 +19,8 @@ class GradientMove {
     const auto count = static_cast<int32_t>(graph_.nodes.size());
     for (int32_t i = 0; i < count; ++i) {
       const GraphNode& node = graph_.nodes[static_cast<size_t>(i)];
-      if (node.op && !node.op->updates.empty() && node.attributes.find("shared") && !node.attributes.find("product"))
+      if (node.op && !node.op->updates.empty() && node.attributes.find("shared") && !node.attributes.find("product") &&
+          !node.attributes.find("rows"))
         split(i);
     }
     rewriter_.finish();
@@ -41,11 +45,33 @@ class GradientMove {
     return x.shape[0] == 1 || (x.shape[0] <= kFewRows && graph_.spec(gradient).shape.elements() >= kLargeGradient);
   }
 
+  bool is_zero(ValueId v) const {
+    const KnownOps& k = known_ops();
+    while (graph_[v].op == k.broadcast_to || graph_[v].op == k.reshape) v = graph_[v].inputs[0];
+    return graph_[v].op == k.constant && graph_[v].attributes.get<double>("value") == 0;
+  }
+  // A zero gradient changes neither the parameter nor its state.
+  static bool idle_without_gradient(const GraphNode& update) {
+    const std::string_view op = update.op->name;
+    return (op == "sgd_update" || op == "adagrad_update") && update.attributes.get_or("weight_decay", 0.0) == 0;
+  }
+  bool is_rows(ValueId gradient, const GraphNode& update) const {
+    static const Op& scatter_add = op_named("scatter_add");
+    const GraphNode& node = graph_[gradient];
+    if (node.op != &scatter_add || uses_[static_cast<size_t>(gradient.node)][0] != 1) return false;
+    if (node.attributes.get<int64_t>("axis") != 0 || !is_zero(node.inputs[0])) return false;
+    if (is_variable(node.inputs[1]) || is_variable(node.inputs[2])) return false;
+    return idle_without_gradient(update) || node.attributes.get_or("lazy", false);
+  }
+
+  // How a gradient reaches its update.
+  enum Kind : size_t { kPlain, kProduct, kRows, kKinds };
+
   void split(int32_t at) {
     const GraphNode& node = graph_.nodes[static_cast<size_t>(at)];
     const auto shared = static_cast<size_t>(node.attributes.get<int64_t>("shared"));
     const size_t results = node.op->updates.size(), group_inputs = results + 1;
-    GraphNode parts[2] = {node, node};              // plain gradients, products
+    GraphNode parts[kKinds] = {node, node, node};
     std::vector<std::pair<size_t, size_t>> places;  // by group: part, first output
     for (GraphNode& part : parts) {
       part.inputs = SmallVector<ValueId, 3>(node.inputs.begin(), node.inputs.begin() + shared);
@@ -53,21 +79,23 @@ class GradientMove {
     }
     for (size_t first = shared; first < node.inputs.size(); first += group_inputs) {
       const ValueId gradient = node.inputs[first + 1];
-      const bool product = worth_it(gradient);
-      GraphNode& part = parts[product];
-      places.emplace_back(product, part.outputs.size());
+      const Kind kind = worth_it(gradient) ? kProduct : is_rows(gradient, node) ? kRows : kPlain;
+      GraphNode& part = parts[kind];
+      places.emplace_back(kind, part.outputs.size());
       part.inputs.append(node.inputs.begin() + first, node.inputs.begin() + first + group_inputs);
-      if (product) {
-        part.inputs[part.inputs.size() - group_inputs + 1] = graph_[gradient].inputs[0];
-        part.inputs.push_back(graph_[gradient].inputs[1]);
+      if (kind != kPlain) {
+        const size_t skipped = kind == kRows ? 1 : 0;  // scatter_add's first input is the zeros
+        part.inputs[part.inputs.size() - group_inputs + 1] = graph_[gradient].inputs[skipped];
+        part.inputs.push_back(graph_[gradient].inputs[skipped + 1]);
       }
       const size_t output = (first - shared) / group_inputs * results;
       part.outputs.append(node.outputs.begin() + output, node.outputs.begin() + output + results);
     }
-    if (parts[1].outputs.empty()) return;
-    parts[1].attributes.set("product", true);
-    int32_t index[2] = {-1, -1};
-    for (const size_t p : {0, 1}) {
+    if (parts[kProduct].outputs.empty() && parts[kRows].outputs.empty()) return;
+    parts[kProduct].attributes.set("product", true);
+    parts[kRows].attributes.set("rows", true);
+    int32_t index[kKinds] = {-1, -1, -1};
+    for (size_t p = 0; p < kKinds; ++p) {
       if (parts[p].outputs.empty()) continue;
       index[p] = static_cast<int32_t>(graph_.nodes.size());
       graph_.nodes.push_back(std::move(parts[p]));

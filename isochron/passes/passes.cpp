@@ -56,7 +56,8 @@ const std::vector<Pass>& all_passes() {
       {"fuse_elementwise", "groups of elementwise ops in one pass over memory", fuse_elementwise},
       {"fuse_reductions", "reductions of what a fused group computes", fuse_reductions},
       {"fuse_updates", "updates of all parameters in one call", fuse_updates},
-      {"gradient_into_update", "products that are gradients, applied block by block", move_gradients_into_updates},
+      {"gradient_into_update", "gradients that are products or a few rows, applied where they are known",
+       move_gradients_into_updates},
   };
   return passes;
 }

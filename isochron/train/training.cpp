@@ -5,6 +5,7 @@
 #include "isochron/base/row_error.h"
 #include "isochron/exec/first_bad_op.h"
 #include "isochron/graph/gradient.h"
+#include "isochron/nn/masking.h"
 #include "isochron/ops/ops.h"
 #include "isochron/timeline/timeline.h"
 
@@ -40,6 +41,23 @@ void TrainingState::update_metrics(const Tensor& y, const Tensor& prediction, co
   for (const auto& metric : metrics_) metric->update(y, prediction, weight);
 }
 
+namespace {
+
+// The weights of the loss when the prediction carries a mask: steps that do not count weigh nothing, and the others so
+// much more that the mean over all is the mean over them.
+Tensor counted_steps(const Tensor& prediction, const Tensor& weight) {
+  const Tensor mask = mask_of(prediction);
+  if (!mask.defined() || prediction.rank() != mask.rank() + 1) return weight;
+  const Tensor counts = cast(mask, is_floating(prediction.dtype()) ? prediction.dtype() : DType::float32);
+  const Tensor share = counts * (static_cast<double>(mask.elements()) / maximum(sum(counts), 1));
+  if (!weight.defined()) return share;
+  std::vector<int64_t> shape = weight.shape().to_vector();
+  shape.resize(static_cast<size_t>(std::max(mask.rank(), weight.rank())), 1);
+  return share * cast(reshape(weight, shape), share.dtype());
+}
+
+}  // namespace
+
 TensorList TrainingState::body(StepKind kind, Feed feed, std::span<const Tensor> arguments) {
   std::vector<Tensor> batch(arguments.begin(), arguments.end());
   if (feed == Feed::gathered) {
@@ -53,7 +71,7 @@ TensorList TrainingState::body(StepKind kind, Feed feed, std::span<const Tensor>
   if (kind == StepKind::predict) return {prediction};
 
   const Tensor &y = batch[1], weight = batch.size() > 2 ? batch[2] : Tensor();
-  Tensor loss = (*options.loss)(y, prediction, weight);
+  Tensor loss = (*options.loss)(y, prediction, counted_steps(prediction, weight));
   if (loss.rank() > 0) loss = mean(loss);
   for (const Tensor& penalty : model_->losses()) loss = loss + cast(penalty, loss.dtype());
   if (training) loss = check_finite(loss, "loss");

@@ -51,6 +51,8 @@ std::vector<OpCase> index_cases();
 std::vector<OpCase> softmax_cases();
 std::vector<OpCase> creation_cases();
 std::vector<OpCase> conv_cases();
+std::vector<OpCase> normalize_cases();
+std::vector<OpCase> sequence_cases();
 
 // Fixed numbers in [low, high) that are neither regular nor near a kink.
 inline Tensor points(const Shape& shape, double low = -2, double high = 2, double start = 0.37) {

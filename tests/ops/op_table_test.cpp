@@ -16,7 +16,7 @@ const std::vector<OpCase>& all_cases() {
   static const std::vector<OpCase> cases = [] {
     std::vector<OpCase> out;
     for (const auto& family : {elementwise_cases(), reduction_cases(), shape_cases(), product_cases(), index_cases(),
-                               softmax_cases(), creation_cases(), conv_cases()})
+                               softmax_cases(), creation_cases(), conv_cases(), normalize_cases(), sequence_cases()})
       out.insert(out.end(), family.begin(), family.end());
     return out;
   }();

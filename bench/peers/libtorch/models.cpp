@@ -21,6 +21,19 @@ struct TransformerImpl : nn::Module {
 };
 TORCH_MODULE(Transformer);
 
+struct RecurrentImpl : nn::Module {
+  nn::LSTM lstm{nn::LSTMOptions(128, 256).num_layers(2).batch_first(true)};
+  nn::Linear out{256, 10};
+
+  RecurrentImpl() {
+    register_module("lstm", lstm);
+    register_module("out", out);
+  }
+
+  torch::Tensor forward(const torch::Tensor& x) { return out(std::get<0>(lstm(x)).select(1, -1)); }
+};
+TORCH_MODULE(Recurrent);
+
 nn::Sequential make_mlp() { return nn::Sequential(nn::Linear(784, 128), nn::ReLU(), nn::Linear(128, 10)); }
 
 void channels_last(nn::Sequential& model) {
@@ -115,6 +128,9 @@ Work make_work(const std::string& name) {
     work.batch = 16;
     work.default_epochs = 5;
     classify(work, Transformer(), {160, 64, 128});
+  } else if (name == "lstm") {
+    work.default_epochs = 4;
+    classify(work, Recurrent(), {320, 64, 128});
   } else {
     throw std::invalid_argument("unknown workload " + name);
   }

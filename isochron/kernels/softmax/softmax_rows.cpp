@@ -9,25 +9,13 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "isochron/kernels/tile/vector_math-inl.h"
+#include "isochron/kernels/tile/exponential-inl.h"
 #include "isochron/kernels/tile/vector_parts-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace isochron {
 namespace kernels {
 namespace HWY_NAMESPACE {
-
-template <class D>
-HWY_INLINE hn::Vec<D> exponential(D d, hn::Vec<D> x) {
-  if constexpr (sizeof(hn::TFromD<D>) == 4) {
-    return vector_exp(d, x);
-  } else {
-    HWY_ALIGN double lanes[hn::MaxLanes(d)];
-    hn::Store(x, d, lanes);
-    for (size_t i = 0; i < hn::Lanes(d); ++i) lanes[i] = std::exp(lanes[i]);
-    return hn::Load(d, lanes);
-  }
-}
 
 template <class T>
 struct Rows {

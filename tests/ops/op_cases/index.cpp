@@ -25,6 +25,18 @@ std::vector<OpCase> index_cases() {
                        return gather(zeros({3, 2}), tensor({0, -1})).eval();
                      },
                      "IndexError", "indices must be in [0, 3), got -1 at position 1"}}},
+      {.op = "embedding",
+       .known = {{[] {
+                    return embedding(tensor({{1.0, 2.0}, {3.0, 4.0}}, DType::float64), tensor({1, 0, 1}));
+                  },
+                  tensor({{3.0, 4.0}, {1.0, 2.0}, {3.0, 4.0}}, DType::float64)}},
+       .slopes = {{{points({3, 2})}, [rows](const Tensors& t) { return square(embedding(t[0], rows, true)); }}},
+       .refusals = {{[] { return embedding(zeros({3}), tensor({0})); }, "ShapeError",
+                     "needs a table (tokens, features), got (3,)"},
+                    {[] {
+                       return embedding(zeros({3, 2}), tensor({3})).eval();
+                     },
+                     "IndexError", "[gather] indices must be in [0, 3), got 3"}}},
       {.op = "take",
        .forward = [](const ReferenceCase& c) { return Tensors{take(c.inputs[0], c.inputs[1])}; },
        .slopes = {{{points({3, 2})}, [rows](const Tensors& t) { return square(take(t[0], rows)); }}},

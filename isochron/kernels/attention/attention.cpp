@@ -1,0 +1,222 @@
+#include "isochron/kernels/attention/attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "isochron/kernels/attention/score_rows.h"
+#include "isochron/kernels/gemm/product.h"
+#include "isochron/kernels/share.h"
+
+namespace isochron::kernels {
+namespace {
+
+constexpr int64_t kQueries = 64, kKeys = 128;
+
+int64_t padded(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+// C (m,n) = op(A) op(B), or added to C.
+template <class T>
+Product<T> product(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, bool trans_a, const T* b, int64_t ldb,
+                   bool trans_b, T* c, int64_t ldc, bool accumulate) {
+  return {.m = m,
+          .n = n,
+          .k = k,
+          .a = a,
+          .lda = lda,
+          .trans_a = trans_a,
+          .b = b,
+          .ldb = ldb,
+          .trans_b = trans_b,
+          .c = c,
+          .ldc = ldc,
+          .bias = nullptr,
+          .pre_activation = nullptr,
+          .activation = nullptr,
+          .immediates = {0, 0},
+          .accumulate = accumulate};
+}
+
+// One block of queries against one block of keys, of one head.
+template <class T>
+class Head {
+ public:
+  Head(const AttentionShape& shape, const AttentionArgs<T>& args, int64_t item, void* scratch)
+      : s_(shape), rows_(score_rows<T>()) {
+    const int64_t b = item / s_.heads, h = item % s_.heads;
+    q_step = s_.heads * s_.features;
+    v_step = s_.heads * s_.values;
+    q_at = b * s_.queries * q_step + h * s_.features;
+    k_at = b * s_.keys * q_step + h * s_.features;
+    v_at = b * s_.keys * v_step + h * s_.values;
+    y_at = b * s_.queries * v_step + h * s_.values;
+    row_at = item * s_.queries;
+    mask = args.mask ? args.mask + b * s_.mask_batch + h * s_.mask_head : nullptr;
+    scores = static_cast<T*>(scratch);
+    gradients = scores + kQueries * kKeys;
+    largest = gradients + kQueries * kKeys;
+    total = largest + kQueries;
+    inner = total + kQueries;
+  }
+  static int64_t fixed_elements() { return 2 * kQueries * kKeys + 2 * kQueries; }
+
+  // Columns of block k0 that row i may look at when it looks back only.
+  int64_t known(int64_t i, int64_t k0, int64_t keys) const {
+    return s_.causal ? std::clamp<int64_t>(i + 1 - k0, 0, keys) : keys;
+  }
+  bool beyond(int64_t last_query, int64_t k0) const { return s_.causal && k0 > last_query; }
+  const bool* seen(int64_t i, int64_t k0) const { return mask ? mask + i * s_.mask_query + k0 : nullptr; }
+
+  void score(const AttentionArgs<T>& a, int64_t q0, int64_t queries, int64_t k0, int64_t keys) const {
+    run_product(product<T>(queries, keys, s_.features, a.q + q_at + q0 * q_step, q_step, false,
+                           a.k + k_at + k0 * q_step, q_step, true, scores, kKeys, false),
+                inner);
+  }
+
+  int64_t q_step, v_step, q_at, k_at, v_at, y_at, row_at;
+  const bool* mask;
+  T *scores, *gradients, *largest, *total;
+  void* inner;
+
+ protected:
+  const AttentionShape& s_;
+  const ScoreRows<T>& rows_;
+};
+
+template <class T>
+void forward_block(const AttentionShape& s, const AttentionArgs<T>& a, const Head<T>& head, int64_t q0) {
+  const ScoreRows<T>& rows = score_rows<T>();
+  const int64_t queries = std::min(kQueries, s.queries - q0), last = q0 + queries - 1;
+  T* y = a.y + head.y_at + q0 * head.v_step;
+  std::fill_n(head.largest, queries, kUnseen<T>);
+  std::fill_n(head.total, queries, T(0));
+  for (int64_t k0 = 0; k0 < s.keys && !head.beyond(last, k0); k0 += kKeys) {
+    const int64_t keys = std::min(kKeys, s.keys - k0);
+    head.score(a, q0, queries, k0, keys);
+    for (int64_t r = 0; r < queries; ++r) {
+      T* row = head.scores + r * kKeys;
+      const T most = std::max(head.largest[r], rows.scale(row, keys, head.known(q0 + r, k0, keys),
+                                                          static_cast<T>(s.scale), head.seen(q0 + r, k0)));
+      const T sum = rows.exponentials(row, keys, most);
+      if (k0 > 0) {
+        const T fade = std::exp(head.largest[r] - most);
+        head.total[r] *= fade;
+        if (fade != 1) rows.multiply(y + r * head.v_step, s.values, fade);
+      }
+      head.total[r] += sum;
+      head.largest[r] = most;
+    }
+    run_product(product<T>(queries, s.values, keys, head.scores, kKeys, false, a.v + head.v_at + k0 * head.v_step,
+                           head.v_step, false, y, head.v_step, k0 > 0),
+                head.inner);
+  }
+  for (int64_t r = 0; r < queries; ++r) {
+    rows.multiply(y + r * head.v_step, s.values, 1 / head.total[r]);
+    // A row that saw nothing is marked: its probabilities are taken for zero when gradients are computed.
+    a.log_sum[head.row_at + q0 + r] =
+        head.largest[r] <= kUnseen<T> ? std::numeric_limits<T>::infinity() : head.largest[r] + std::log(head.total[r]);
+  }
+}
+
+// With P the probabilities and delta = sum(dy y) of each row: dV = P^T dY, dP = dY V^T, dS = scale P (dP - delta),
+// dQ = dS K, dK = dS^T Q.
+template <class T>
+void backward_block(const AttentionShape& s, const AttentionArgs<T>& a, const Head<T>& head, int64_t q0) {
+  const ScoreRows<T>& rows = score_rows<T>();
+  const int64_t queries = std::min(kQueries, s.queries - q0), last = q0 + queries - 1;
+  const T* dy = a.dy + head.y_at + q0 * head.v_step;
+  const T* y = a.y + head.y_at + q0 * head.v_step;
+  T* delta = head.total;
+  for (int64_t r = 0; r < queries; ++r) delta[r] = rows.dot(dy + r * head.v_step, y + r * head.v_step, s.values);
+  for (int64_t k0 = 0; k0 < s.keys && !head.beyond(last, k0); k0 += kKeys) {
+    const int64_t keys = std::min(kKeys, s.keys - k0);
+    const T* v = a.v + head.v_at + k0 * head.v_step;
+    head.score(a, q0, queries, k0, keys);
+    run_product(
+        product<T>(queries, keys, s.values, dy, head.v_step, false, v, head.v_step, true, head.gradients, kKeys, false),
+        head.inner);
+    for (int64_t r = 0; r < queries; ++r)
+      rows.probabilities(head.scores + r * kKeys, keys, head.known(q0 + r, k0, keys), static_cast<T>(s.scale),
+                         head.seen(q0 + r, k0), a.log_sum[head.row_at + q0 + r]);
+    run_product(product<T>(keys, s.values, queries, head.scores, kKeys, true, dy, head.v_step, false,
+                           a.dv + head.v_at + k0 * head.v_step, head.v_step, true),
+                head.inner);
+    for (int64_t r = 0; r < queries; ++r)
+      rows.gradients(head.scores + r * kKeys, head.gradients + r * kKeys, keys, delta[r], static_cast<T>(s.scale));
+    run_product(product<T>(queries, s.features, keys, head.gradients, kKeys, false, a.k + head.k_at + k0 * head.q_step,
+                           head.q_step, false, a.dq + head.q_at + q0 * head.q_step, head.q_step, k0 > 0),
+                head.inner);
+    run_product(product<T>(keys, s.features, queries, head.gradients, kKeys, true, a.q + head.q_at + q0 * head.q_step,
+                           head.q_step, false, a.dk + head.k_at + k0 * head.q_step, head.q_step, true),
+                head.inner);
+  }
+}
+
+template <class T>
+void clear_rows(T* x, int64_t count, int64_t step, int64_t width) {
+  for (int64_t r = 0; r < count; ++r) std::fill_n(x + r * step, width, T(0));
+}
+
+}  // namespace
+
+template <class T>
+size_t attention_scratch_bytes(const AttentionShape& s, bool backward) {
+  const auto sizes = [](int64_t extent, int64_t block) {
+    std::vector<int64_t> out{std::min(extent, block)};
+    if (extent > block && extent % block) out.push_back(extent % block);
+    return out;
+  };
+  size_t inner = 0;
+  const auto need = [&](int64_t m, int64_t n, int64_t k, bool ta, bool tb) {
+    for (const bool on_top : {false, true})
+      inner = std::max(inner,
+                       product_scratch_bytes(product<T>(m, n, k, nullptr, 0, ta, nullptr, 0, tb, nullptr, 0, on_top)));
+  };
+  for (const int64_t queries : sizes(s.queries, kQueries))
+    for (const int64_t keys : sizes(s.keys, kKeys)) {
+      need(queries, keys, s.features, false, true);
+      need(queries, s.values, keys, false, false);
+      if (!backward) continue;
+      need(queries, keys, s.values, false, true);
+      need(keys, s.values, queries, true, false);
+      need(queries, s.features, keys, false, false);
+      need(keys, s.features, queries, true, false);
+    }
+  return static_cast<size_t>(padded(Head<T>::fixed_elements() * static_cast<int64_t>(sizeof(T)))) + inner;
+}
+
+template <class T>
+void attention(const AttentionShape& s, const AttentionArgs<T>& args, void* scratch, int thread, int threads) {
+  if (s.keys == 0) {
+    const Share mine = share_of(s.batch * s.queries, 1, thread, threads);
+    const int64_t width = s.heads * s.values;
+    std::fill_n(args.y + mine.begin * width, (mine.end - mine.begin) * width, T(0));
+    return;
+  }
+  const int64_t blocks = (s.queries + kQueries - 1) / kQueries;
+  const Share mine = share_of(s.batch * s.heads * blocks, 1, thread, threads);
+  for (int64_t item = mine.begin; item < mine.end; ++item)
+    forward_block(s, args, Head<T>(s, args, item / blocks, scratch), item % blocks * kQueries);
+}
+
+template <class T>
+void attention_backward(const AttentionShape& s, const AttentionArgs<T>& args, void* scratch, int thread, int threads) {
+  const Share mine = share_of(s.batch * s.heads, 1, thread, threads);
+  for (int64_t item = mine.begin; item < mine.end; ++item) {
+    const Head<T> head(s, args, item, scratch);
+    clear_rows(args.dk + head.k_at, s.keys, head.q_step, s.features);
+    clear_rows(args.dv + head.v_at, s.keys, head.v_step, s.values);
+    if (s.keys == 0) clear_rows(args.dq + head.q_at, s.queries, head.q_step, s.features);
+    for (int64_t q0 = 0; q0 < s.queries; q0 += kQueries) backward_block(s, args, head, q0);
+  }
+}
+
+template size_t attention_scratch_bytes<float>(const AttentionShape&, bool);
+template size_t attention_scratch_bytes<double>(const AttentionShape&, bool);
+template void attention<float>(const AttentionShape&, const AttentionArgs<float>&, void*, int, int);
+template void attention<double>(const AttentionShape&, const AttentionArgs<double>&, void*, int, int);
+template void attention_backward<float>(const AttentionShape&, const AttentionArgs<float>&, void*, int, int);
+template void attention_backward<double>(const AttentionShape&, const AttentionArgs<double>&, void*, int, int);
+
+}  // namespace isochron::kernels

@@ -1,0 +1,30 @@
+// Work on one row of attention scores, for the instruction set in use.
+#pragma once
+
+#include <cstdint>
+
+namespace isochron::kernels {
+
+template <class T>
+struct ScoreRows {
+  // s = s scale where `seen` (null: everywhere), else the lowest score; columns from `known` on are not seen either.
+  // Returns the maximum.
+  T (*scale)(T* s, int64_t n, int64_t known, T factor, const bool* seen);
+  // s = exp(s - shift); returns the sum.
+  T (*exponentials)(T* s, int64_t n, T shift);
+  // p = exp(s scale - log_sum), 0 where not seen.
+  void (*probabilities)(T* s, int64_t n, int64_t known, T factor, const bool* seen, T log_sum);
+  // dp = p (dp - delta) factor.
+  void (*gradients)(const T* p, T* dp, int64_t n, T delta, T factor);
+  void (*multiply)(T* x, int64_t n, T factor);
+  T (*dot)(const T* a, const T* b, int64_t n);
+};
+
+template <class T>
+const ScoreRows<T>& score_rows();
+
+// What a score becomes that is not seen: far below any other, and finite, so that a row of nothing else is uniform.
+template <class T>
+inline constexpr T kUnseen = sizeof(T) == 4 ? T(-3e38) : T(-1e300);
+
+}  // namespace isochron::kernels

@@ -1,0 +1,283 @@
+#include "isochron/nn/attention_layers.h"
+
+#include <cmath>
+
+#include "isochron/nn/masking.h"
+#include "isochron/ops/attention.h"
+#include "isochron/ops/create.h"
+#include "isochron/ops/elementwise.h"
+#include "isochron/ops/matmul.h"
+#include "isochron/ops/shape_ops.h"
+#include "isochron/ops/softmax.h"
+
+namespace isochron {
+namespace {
+
+void need_sequence(const char* layer, const Shape& batch) {
+  if (batch.rank() != 3) fail<ShapeError>(layer, "needs (batch, time, features), got {}", batch);
+}
+
+// (batch, T, S), (T, S) or (batch, heads, T, S) as the op takes it.
+Tensor four_axes(const Tensor& mask) {
+  switch (mask.rank()) {
+    case 2:
+      return expand_dims(expand_dims(mask, 0), 0);
+    case 3:
+      return expand_dims(mask, 1);
+    case 4:
+      return mask;
+    default:
+      fail<ShapeError>("MultiHeadAttention",
+                       "attention_mask must be (batch, T, S), (T, S) or (batch, heads, T, S), got {}", mask.shape());
+  }
+}
+
+Tensor both(const Tensor& a, const Tensor& b) { return !a.defined() ? b : !b.defined() ? a : logical_and(a, b); }
+
+}  // namespace
+
+MultiHeadAttention::MultiHeadAttention(int64_t num_heads, int64_t key_dim, MultiHeadAttentionOptions options)
+    : heads_(num_heads), key_dim_(key_dim), value_dim_(options.value_dim), options_(std::move(options)) {
+  if (value_dim_ == 0) value_dim_ = key_dim_;
+  if (num_heads < 1 || key_dim < 1 || value_dim_ < 1)
+    fail<ValueError>("MultiHeadAttention", "num_heads, key_dim and value_dim must be positive, got {}, {} and {}",
+                     num_heads, key_dim, value_dim_);
+  if (!(options_.dropout >= 0 && options_.dropout < 1))
+    fail<ValueError>("MultiHeadAttention", "dropout must be in [0, 1), got {}", options_.dropout);
+  if (options_.rotary && key_dim % 2 != 0)
+    fail<ValueError>("MultiHeadAttention", "rotary positions need an even key_dim, got {}", key_dim);
+  set_name(options_.name);
+}
+
+MultiHeadAttention::Projection MultiHeadAttention::add_projection(const char* which, int64_t features, int64_t width) {
+  Projection p;
+  p.kernel = add_weight(fmt::format("{}/kernel", which), {features, heads_, width}, options_.kernel_initializer,
+                        {.dtype = options_.dtype});
+  if (options_.use_bias)
+    p.bias = add_weight(fmt::format("{}/bias", which), {heads_, width}, options_.bias_initializer,
+                        {.dtype = options_.dtype});
+  return p;
+}
+
+void MultiHeadAttention::build_for(int64_t query, int64_t key, int64_t value) {
+  query_ = add_projection("query", query, key_dim_);
+  key_ = add_projection("key", key, key_dim_);
+  value_ = add_projection("value", value, value_dim_);
+  const int64_t out = options_.output_shape ? options_.output_shape : query;
+  output_.kernel = add_weight("attention_output/kernel", {heads_, value_dim_, out}, options_.kernel_initializer,
+                              {.dtype = options_.dtype});
+  if (options_.use_bias)
+    output_.bias = add_weight("attention_output/bias", {out}, options_.bias_initializer, {.dtype = options_.dtype});
+}
+
+void MultiHeadAttention::build(const Shape& input) {
+  if (query_.kernel.defined()) return;
+  need_sequence("MultiHeadAttention", input.insert(0, 1));
+  build_for(input[-1], input[-1], input[-1]);
+}
+
+Shape MultiHeadAttention::output_shape(const Shape& input) const {
+  return options_.output_shape ? input.with(-1, options_.output_shape) : input;
+}
+
+Tensor MultiHeadAttention::project(const Tensor& x, const Projection& to, int64_t width) const {
+  const int64_t features = to.kernel.shape()[0];
+  if (x.shape()[2] != features)
+    fail<ShapeError>("MultiHeadAttention", "layer \"{}\" was built for {} features, got {}", name(), features,
+                     x.shape());
+  Tensor y = matmul(reshape(cast(x, options_.dtype), {-1, features}), reshape(to.kernel, {features, heads_ * width}));
+  if (to.bias.defined()) y = y + reshape(to.bias, {heads_ * width});
+  return reshape(y, {x.shape()[0], x.shape()[1], heads_, width});
+}
+
+// With dropout of the probabilities they are needed one by one.
+Tensor MultiHeadAttention::dropped(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal) {
+  const auto by_head = [](const Tensor& x) { return transpose(x, {0, 2, 1, 3}); };
+  Tensor scores = matmul(by_head(q), by_head(k), {.transpose_b = true}) / std::sqrt(static_cast<double>(key_dim_));
+  Tensor seen = mask;
+  if (causal) seen = both(seen, tril(ones({q.shape()[1], k.shape()[1]})) > 0);
+  if (seen.defined()) scores = where(seen, scores, -1e30);
+  const Tensor p = Dropout(options_.dropout).call(softmax(scores), {.training = true});
+  return by_head(matmul(p, by_head(v)));
+}
+
+Tensor MultiHeadAttention::attend(const Tensor& query, const Tensor& value, const AttentionCall& call,
+                                  const Tensor& value_mask) {
+  const Tensor& key = call.key.defined() ? call.key : value;
+  Tensor q = project(query, query_, key_dim_), k = project(key, key_, key_dim_);
+  const Tensor v = project(value, value_, value_dim_);
+  if (options_.rotary) {
+    q = rotary_positions(q);
+    k = rotary_positions(k);
+  }
+  Tensor mask = call.attention_mask.defined() ? four_axes(call.attention_mask) : Tensor();
+  if (value_mask.defined()) mask = both(mask, expand_dims(expand_dims(value_mask, 1), 1));
+  const bool causal = call.use_causal_mask.value_or(options_.use_causal_mask);
+  const Tensor mixed = call.training && options_.dropout > 0 ? dropped(q, k, v, mask, causal)
+                                                             : attention(q, k, v, {.causal = causal, .mask = mask});
+  const int64_t width = heads_ * value_dim_, out = output_.kernel.shape()[2];
+  Tensor y = matmul(reshape(mixed, {-1, width}), reshape(output_.kernel, {width, out}));
+  if (output_.bias.defined()) y = y + output_.bias;
+  return reshape(y, {query.shape()[0], query.shape()[1], out});
+}
+
+Tensor MultiHeadAttention::operator()(const Tensor& query, const Tensor& value, const AttentionCall& call) {
+  const Tensor& key = call.key.defined() ? call.key : value;
+  for (const Tensor* x : {&query, &value, &key}) need_sequence("MultiHeadAttention", x->shape());
+  if (!query_.kernel.defined()) build_for(query.shape()[2], key.shape()[2], value.shape()[2]);
+  ensure_built(Shape(query.shape().dims().subspan(1)));
+  const Tensor y = attend(query, value, call, both(mask_of(value), call.key.defined() ? mask_of(key) : Tensor()));
+  if (const Tensor mask = mask_of(query); mask.defined()) set_mask(y, mask);
+  return y;
+}
+
+Tensor MultiHeadAttention::call(const Tensor& x, const CallContext& context) {
+  need_sequence("MultiHeadAttention", x.shape());
+  return attend(x, x, {.training = context.training}, context.mask);
+}
+
+namespace {
+
+MultiHeadAttentionOptions attention_options(const TransformerLayerOptions& o, bool causal) {
+  return {.dropout = o.dropout,
+          .kernel_initializer = o.kernel_initializer,
+          .use_causal_mask = causal,
+          .rotary = o.rotary,
+          .dtype = o.dtype};
+}
+
+std::shared_ptr<LayerNormalization> norm(const TransformerLayerOptions& o) {
+  return std::make_shared<LayerNormalization>(
+      LayerNormalizationOptions{.epsilon = o.layer_norm_epsilon, .dtype = o.dtype});
+}
+
+void check_block(const char* layer, int64_t heads, int64_t feedforward, const TransformerLayerOptions& o) {
+  if (heads < 1 || feedforward < 1)
+    fail<ValueError>(layer, "num_heads and feedforward_dim must be positive, got {} and {}", heads, feedforward);
+  if (!(o.dropout >= 0 && o.dropout < 1)) fail<ValueError>(layer, "dropout must be in [0, 1), got {}", o.dropout);
+}
+
+int64_t head_width(const char* layer, const Shape& input, int64_t heads) {
+  need_sequence(layer, input.insert(0, 1));
+  if (input[-1] % heads != 0) fail<ShapeError>(layer, "{} features can't be divided among {} heads", input[-1], heads);
+  return input[-1] / heads;
+}
+
+// x + part(x) with a norm before the part or after the sum.
+template <class F>
+Tensor residual(const Tensor& x, LayerNormalization& norm, Dropout& dropout, bool norm_first, bool training, F part) {
+  const CallContext context{.training = training};
+  const Tensor y = x + dropout(part(norm_first ? norm(x) : x), context);
+  return norm_first ? y : norm(y);
+}
+
+}  // namespace
+
+TransformerEncoderLayer::TransformerEncoderLayer(int64_t num_heads, int64_t feedforward_dim,
+                                                 TransformerLayerOptions options)
+    : heads_(num_heads), feedforward_(feedforward_dim), options_(std::move(options)) {
+  check_block("TransformerEncoderLayer", num_heads, feedforward_dim, options_);
+  set_name(options_.name);
+}
+
+void TransformerEncoderLayer::build(const Shape& input) {
+  const TransformerLayerOptions& o = options_;
+  const int64_t width = head_width("TransformerEncoderLayer", input, heads_);
+  attention_ = std::make_shared<MultiHeadAttention>(heads_, width, attention_options(o, o.use_causal_mask));
+  up_ = std::make_shared<Dense>(
+      feedforward_,
+      DenseOptions{.activation = o.activation, .kernel_initializer = o.kernel_initializer, .dtype = o.dtype});
+  down_ =
+      std::make_shared<Dense>(input[-1], DenseOptions{.kernel_initializer = o.kernel_initializer, .dtype = o.dtype});
+  first_norm_ = norm(o);
+  second_norm_ = norm(o);
+  dropout_ = std::make_shared<Dropout>(o.dropout);
+  for (const std::shared_ptr<Layer>& layer :
+       std::initializer_list<std::shared_ptr<Layer>>{attention_, first_norm_, up_, down_, second_norm_, dropout_}) {
+    layer->ensure_built(layer == down_ ? input.with(-1, feedforward_) : input);
+    add_sublayer(layer);
+  }
+}
+
+Tensor TransformerEncoderLayer::call(const Tensor& x, const CallContext& context) {
+  const auto part = [&](const Tensor& in, LayerNormalization& norm_, auto f) {
+    return residual(in, norm_, *dropout_, options_.norm_first, context.training, f);
+  };
+  const Tensor y = part(x, *first_norm_, [&](const Tensor& in) { return attention_->call(in, context); });
+  return part(y, *second_norm_, [&](const Tensor& in) { return (*down_)((*up_)(in)); });
+}
+
+TransformerDecoderLayer::TransformerDecoderLayer(int64_t num_heads, int64_t feedforward_dim,
+                                                 TransformerLayerOptions options)
+    : heads_(num_heads), feedforward_(feedforward_dim), options_(std::move(options)) {
+  check_block("TransformerDecoderLayer", num_heads, feedforward_dim, options_);
+  set_name(options_.name);
+}
+
+void TransformerDecoderLayer::build(const Shape& input) {
+  const TransformerLayerOptions& o = options_;
+  const int64_t width = head_width("TransformerDecoderLayer", input, heads_);
+  attention_ = std::make_shared<MultiHeadAttention>(heads_, width, attention_options(o, true));
+  TransformerLayerOptions across = o;
+  across.rotary = false;  // positions of two sequences have nothing to do with each other
+  cross_ = std::make_shared<MultiHeadAttention>(heads_, width, attention_options(across, false));
+  up_ = std::make_shared<Dense>(
+      feedforward_,
+      DenseOptions{.activation = o.activation, .kernel_initializer = o.kernel_initializer, .dtype = o.dtype});
+  down_ =
+      std::make_shared<Dense>(input[-1], DenseOptions{.kernel_initializer = o.kernel_initializer, .dtype = o.dtype});
+  first_norm_ = norm(o);
+  cross_norm_ = norm(o);
+  second_norm_ = norm(o);
+  dropout_ = std::make_shared<Dropout>(o.dropout);
+  for (const std::shared_ptr<Layer>& layer : std::initializer_list<std::shared_ptr<Layer>>{
+           attention_, first_norm_, cross_, cross_norm_, up_, down_, second_norm_, dropout_}) {
+    // Attention to the memory is built by the first call that has one: its features may differ.
+    if (layer != cross_ && layer != cross_norm_)
+      layer->ensure_built(layer == down_ ? input.with(-1, feedforward_) : input);
+    add_sublayer(layer);
+  }
+}
+
+Tensor TransformerDecoderLayer::decode(const Tensor& x, const Tensor& memory, const CallContext& context) {
+  const auto part = [&](const Tensor& in, LayerNormalization& norm_, auto f) {
+    return residual(in, norm_, *dropout_, options_.norm_first, context.training, f);
+  };
+  Tensor y = part(x, *first_norm_, [&](const Tensor& in) { return attention_->call(in, context); });
+  if (memory.defined())
+    y = part(y, *cross_norm_, [&](const Tensor& in) { return (*cross_)(in, memory, {.training = context.training}); });
+  return part(y, *second_norm_, [&](const Tensor& in) { return (*down_)((*up_)(in)); });
+}
+
+Tensor TransformerDecoderLayer::operator()(const Tensor& x, const Tensor& memory, CallContext context) {
+  need_sequence("TransformerDecoderLayer", x.shape());
+  ensure_built(Shape(x.shape().dims().subspan(1)));
+  if (!context.mask.defined()) context.mask = mask_of(x);
+  const Tensor y = decode(x, memory, context);
+  if (context.mask.defined()) set_mask(y, context.mask);
+  return y;
+}
+Tensor TransformerDecoderLayer::call(const Tensor& x, const CallContext& context) { return decode(x, {}, context); }
+
+PositionEmbedding::PositionEmbedding(int64_t max_length, LayerOptions options) : max_length_(max_length) {
+  if (max_length < 1) fail<ValueError>("PositionEmbedding", "max_length must be positive, got {}", max_length);
+  set_name(std::move(options.name));
+}
+void PositionEmbedding::build(const Shape& input) {
+  need_sequence("PositionEmbedding", input.insert(0, 1));
+  embeddings_ = add_weight("embeddings", {max_length_, input[-1]}, "glorot_uniform");
+}
+Tensor PositionEmbedding::call(const Tensor& x, const CallContext&) {
+  need_sequence("PositionEmbedding", x.shape());
+  if (x.shape()[1] > max_length_)
+    fail<ShapeError>("PositionEmbedding", "sequences may have {} steps, got {}", max_length_, x.shape());
+  const Tensor used = x.shape()[1] == max_length_ ? Tensor(embeddings_) : slice(embeddings_, {0}, {x.shape()[1]});
+  return x + cast(used, x.dtype());
+}
+
+Tensor SinusoidalPositions::call(const Tensor& x, const CallContext&) {
+  need_sequence("SinusoidalPositions", x.shape());
+  return x + cast(sinusoidal_positions(x.shape()[1], x.shape()[2]), x.dtype());
+}
+
+}  // namespace isochron

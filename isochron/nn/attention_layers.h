@@ -1,0 +1,150 @@
+// Attention: MultiHeadAttention with Keras' arguments and weights, transformer blocks, positions.
+//
+//   MultiHeadAttention attend(4, 32);
+//   Tensor y = attend(x);                                              // self-attention of (batch, time, features)
+//   Tensor z = attend(x, memory, {.use_causal_mask = true});           // x looks at memory
+//   Sequential model{Embedding(100, 64), PositionEmbedding(128), TransformerEncoderLayer(4, 256), Dense(100)};
+//
+// Scores are never stored (ops/attention.h), except while training with dropout of the scores. Steps that a mask hides
+// (mask_of(value), attention_mask) are not looked at; the mask of the query passes on to the result.
+#pragma once
+
+#include <optional>
+
+#include "isochron/nn/activations.h"
+#include "isochron/nn/dense.h"
+#include "isochron/nn/dropout.h"
+#include "isochron/nn/layer_normalization.h"
+
+namespace isochron {
+
+struct MultiHeadAttentionOptions {
+  int64_t value_dim = 0;  // 0: key_dim
+  double dropout = 0;     // of the probabilities
+  bool use_bias = true;
+  int64_t output_shape = 0;  // features of the result; 0: those of the query
+  Initializer kernel_initializer = "glorot_uniform";
+  Initializer bias_initializer = "zeros";
+  bool use_causal_mask = false;  // for calls that do not say
+  bool rotary = false;           // turn queries and keys by their positions; key_dim must be even
+  DType dtype = DType::float32;
+  std::string name = {};
+};
+
+// What a call may say besides query and value.
+struct AttentionCall {
+  Tensor key = {};             // value's, when undefined
+  Tensor attention_mask = {};  // bool (batch, T, S), (T, S) or (batch, heads, T, S): true where T sees S
+  std::optional<bool> use_causal_mask = {};
+  bool training = false;
+};
+
+class MultiHeadAttention : public Layer {
+ public:
+  // ValueError unless all are positive.
+  MultiHeadAttention(int64_t num_heads, int64_t key_dim, MultiHeadAttentionOptions options = {});
+  std::string class_name() const override { return "MultiHeadAttention"; }
+  bool supports_masking() const override { return true; }
+  void build(const Shape& input) override;
+  using Layer::operator();
+  // query (batch, T, features), value (batch, S, features) -> (batch, T, features).
+  Tensor operator()(const Tensor& query, const Tensor& value, const AttentionCall& call = {});
+  Tensor call(const Tensor& x, const CallContext& context) override;
+  Shape output_shape(const Shape& input) const override;
+
+ private:
+  struct Projection {
+    Variable kernel, bias;
+  };
+  Projection add_projection(const char* name, int64_t features, int64_t width);
+  void build_for(int64_t query, int64_t key, int64_t value);
+  Tensor project(const Tensor& x, const Projection& to, int64_t width) const;
+  Tensor attend(const Tensor& query, const Tensor& value, const AttentionCall& call, const Tensor& value_mask);
+  Tensor dropped(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal);
+
+  int64_t heads_, key_dim_, value_dim_;
+  MultiHeadAttentionOptions options_;
+  Projection query_, key_, value_, output_;
+};
+
+struct TransformerLayerOptions {
+  ActivationFunction activation = "relu";
+  double dropout = 0;
+  double layer_norm_epsilon = 1e-5;
+  bool norm_first = false;       // norms before attention and feed-forward instead of after the sums
+  bool use_causal_mask = false;  // of self-attention; a decoder always has it
+  bool rotary = false;
+  Initializer kernel_initializer = "glorot_uniform";
+  DType dtype = DType::float32;
+  std::string name = {};
+};
+
+// Self-attention and a feed-forward network, each with a residual sum and a norm. Heads must divide the features.
+class TransformerEncoderLayer : public Layer {
+ public:
+  TransformerEncoderLayer(int64_t num_heads, int64_t feedforward_dim, TransformerLayerOptions options = {});
+  std::string class_name() const override { return "TransformerEncoderLayer"; }
+  bool supports_masking() const override { return true; }
+  void build(const Shape& input) override;
+  Tensor call(const Tensor& x, const CallContext& context) override;
+  Shape output_shape(const Shape& input) const override { return input; }
+
+ private:
+  int64_t heads_, feedforward_;
+  TransformerLayerOptions options_;
+  std::shared_ptr<MultiHeadAttention> attention_;
+  std::shared_ptr<Dense> up_, down_;
+  std::shared_ptr<LayerNormalization> first_norm_, second_norm_;
+  std::shared_ptr<Dropout> dropout_;
+};
+
+// Causal self-attention, attention to an encoder's result, and a feed-forward network.
+class TransformerDecoderLayer : public Layer {
+ public:
+  TransformerDecoderLayer(int64_t num_heads, int64_t feedforward_dim, TransformerLayerOptions options = {});
+  std::string class_name() const override { return "TransformerDecoderLayer"; }
+  bool supports_masking() const override { return true; }
+  void build(const Shape& input) override;
+  using Layer::operator();
+  // x (batch, T, features) looks at itself and at memory (batch, S, features).
+  Tensor operator()(const Tensor& x, const Tensor& memory, CallContext context = {});
+  // Without memory: a decoder on its own, as in a language model.
+  Tensor call(const Tensor& x, const CallContext& context) override;
+  Shape output_shape(const Shape& input) const override { return input; }
+
+ private:
+  Tensor decode(const Tensor& x, const Tensor& memory, const CallContext& context);
+  int64_t heads_, feedforward_;
+  TransformerLayerOptions options_;
+  std::shared_ptr<MultiHeadAttention> attention_, cross_;
+  std::shared_ptr<Dense> up_, down_;
+  std::shared_ptr<LayerNormalization> first_norm_, cross_norm_, second_norm_;
+  std::shared_ptr<Dropout> dropout_;
+};
+
+// Adds a learned vector for each position; sequences may be shorter than max_length.
+class PositionEmbedding : public Layer {
+ public:
+  explicit PositionEmbedding(int64_t max_length, LayerOptions options = {});
+  std::string class_name() const override { return "PositionEmbedding"; }
+  bool supports_masking() const override { return true; }
+  void build(const Shape& input) override;
+  Tensor call(const Tensor& x, const CallContext& context) override;
+  Shape output_shape(const Shape& input) const override { return input; }
+
+ private:
+  int64_t max_length_;
+  Variable embeddings_;
+};
+
+// Adds sines and cosines of the position.
+class SinusoidalPositions : public Layer {
+ public:
+  explicit SinusoidalPositions(LayerOptions options = {}) { set_name(std::move(options.name)); }
+  std::string class_name() const override { return "SinusoidalPositions"; }
+  bool supports_masking() const override { return true; }
+  Tensor call(const Tensor& x, const CallContext& context) override;
+  Shape output_shape(const Shape& input) const override { return input; }
+};
+
+}  // namespace isochron

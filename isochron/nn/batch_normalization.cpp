@@ -1,0 +1,68 @@
+#include "isochron/nn/batch_normalization.h"
+
+#include "isochron/ops/elementwise.h"
+#include "isochron/ops/normalize.h"
+#include "isochron/ops/shape_ops.h"
+
+namespace isochron {
+
+Tensor normalize_by(const Tensor& x, const Tensor& mean, const Tensor& variance, const Tensor& gamma,
+                    const Tensor& beta, double epsilon) {
+  // One multiplication and one addition an element: the rest is worked out once a feature.
+  Tensor scale = rsqrt(variance + epsilon);
+  if (gamma.defined()) scale = scale * gamma;
+  const Tensor shift = beta.defined() ? beta - mean * scale : -mean * scale;
+  return x * cast(scale, x.dtype()) + cast(shift, x.dtype());
+}
+
+Tensor to_last(const Tensor& x, int axis) { return axis == x.rank() - 1 ? x : transpose(x, axis_last(x.rank(), axis)); }
+Tensor from_last(const Tensor& x, int axis) {
+  return axis == x.rank() - 1 ? x : transpose(x, inverse_permutation(axis_last(x.rank(), axis)));
+}
+
+BatchNormalization::BatchNormalization(BatchNormalizationOptions options) : options_(std::move(options)) {
+  if (!(options_.momentum >= 0 && options_.momentum <= 1))
+    fail<ValueError>("BatchNormalization", "momentum must be in [0, 1], got {}", options_.momentum);
+  if (!(options_.epsilon > 0))
+    fail<ValueError>("BatchNormalization", "epsilon must be positive, got {}", options_.epsilon);
+  set_name(options_.name);
+}
+
+void BatchNormalization::build(const Shape& input) {
+  const int axis = normalize_axis("BatchNormalization", options_.axis, input.rank() + 1);
+  if (axis == 0)
+    fail<ValueError>("BatchNormalization", "axis {} of examples of shape {} is the batch; features need another",
+                     options_.axis, input);
+  const Shape features{input[axis - 1]};
+  const auto vector = [&](const char* name, const Initializer& start, WeightOptions options) {
+    options.dtype = options_.dtype;
+    return add_weight(name, features, start, std::move(options));
+  };
+  if (options_.scale)
+    gamma_ = vector("gamma", options_.gamma_initializer,
+                    {.regularizer = options_.gamma_regularizer, .constraint = options_.gamma_constraint});
+  if (options_.center)
+    beta_ = vector("beta", options_.beta_initializer,
+                   {.regularizer = options_.beta_regularizer, .constraint = options_.beta_constraint});
+  moving_mean_ = vector("moving_mean", options_.moving_mean_initializer, {.trainable = false});
+  moving_variance_ = vector("moving_variance", options_.moving_variance_initializer, {.trainable = false});
+}
+
+Tensor BatchNormalization::call(const Tensor& x, const CallContext& context) {
+  const int axis = normalize_axis("BatchNormalization", options_.axis, x.rank());
+  if (x.shape()[axis] != moving_mean_.shape()[0])
+    fail<ShapeError>("BatchNormalization", "input {} has {} features, layer \"{}\" was built for {}", x.shape(),
+                     x.shape()[axis], name(), moving_mean_.shape()[0]);
+  const Tensor input = to_last(is_floating(x.dtype()) ? x : cast(x, options_.dtype), axis);
+  if (!context.training || !trainable())
+    return from_last(normalize_by(input, moving_mean_, moving_variance_, gamma_, beta_, options_.epsilon), axis);
+  const BatchNormed batch = batch_norm(input, gamma_, beta_, options_.epsilon);
+  const auto move = [&](const Variable& average, const Tensor& now) {
+    average.assign(average * options_.momentum + cast(now, average.dtype()) * (1 - options_.momentum));
+  };
+  move(moving_mean_, batch.mean);
+  move(moving_variance_, batch.variance);
+  return from_last(batch.y, axis);
+}
+
+}  // namespace isochron

@@ -1,0 +1,98 @@
+// Normalisation of each example by itself: LayerNormalization, GroupNormalization, RMSNormalization.
+//
+//   LayerNormalization({.epsilon = 1e-5});
+//   GroupNormalization({.groups = 8});               // -1: one group a channel
+//   RMSNorm();
+//
+// Arguments and defaults are those of Keras; axes are counted with the batch axis.
+#pragma once
+
+#include "isochron/nn/layer.h"
+
+namespace isochron {
+
+struct LayerNormalizationOptions {
+  std::vector<int64_t> axis = {-1};  // normalised together; gamma and beta have their shape
+  double epsilon = 1e-3;
+  bool center = true;
+  bool scale = true;
+  Initializer beta_initializer = "zeros";
+  Initializer gamma_initializer = "ones";
+  Regularizer beta_regularizer = {};
+  Regularizer gamma_regularizer = {};
+  Constraint beta_constraint = {};
+  Constraint gamma_constraint = {};
+  DType dtype = DType::float32;
+  std::string name = {};
+};
+
+class LayerNormalization : public Layer {
+ public:
+  explicit LayerNormalization(LayerNormalizationOptions options = {});
+  std::string class_name() const override { return "LayerNormalization"; }
+  bool supports_masking() const override { return true; }
+  void build(const Shape& input) override;
+  Tensor call(const Tensor& x, const CallContext& context) override;
+  Shape output_shape(const Shape& input) const override { return input; }
+
+ private:
+  LayerNormalizationOptions options_;
+  std::vector<int64_t> order_;  // axes, the normalised ones last
+  Shape features_;
+  Variable gamma_, beta_;
+};
+
+struct GroupNormalizationOptions {
+  int64_t groups = 32;
+  int64_t axis = -1;
+  double epsilon = 1e-3;
+  bool center = true;
+  bool scale = true;
+  Initializer beta_initializer = "zeros";
+  Initializer gamma_initializer = "ones";
+  Regularizer beta_regularizer = {};
+  Regularizer gamma_regularizer = {};
+  Constraint beta_constraint = {};
+  Constraint gamma_constraint = {};
+  DType dtype = DType::float32;
+  std::string name = {};
+};
+
+class GroupNormalization : public Layer {
+ public:
+  explicit GroupNormalization(GroupNormalizationOptions options = {});
+  std::string class_name() const override { return "GroupNormalization"; }
+  bool supports_masking() const override { return true; }
+  void build(const Shape& input) override;
+  Tensor call(const Tensor& x, const CallContext& context) override;
+  Shape output_shape(const Shape& input) const override { return input; }
+
+ private:
+  GroupNormalizationOptions options_;
+  int64_t groups_ = 0;
+  Variable gamma_, beta_;
+};
+
+struct RMSNormalizationOptions {
+  double epsilon = 1e-6;
+  DType dtype = DType::float32;
+  std::string name = {};
+};
+
+// x / sqrt(mean(x^2) + epsilon) * scale over the last axis.
+class RMSNormalization : public Layer {
+ public:
+  explicit RMSNormalization(RMSNormalizationOptions options = {});
+  std::string class_name() const override { return "RMSNormalization"; }
+  bool supports_masking() const override { return true; }
+  void build(const Shape& input) override;
+  Tensor call(const Tensor& x, const CallContext& context) override;
+  Shape output_shape(const Shape& input) const override { return input; }
+
+ private:
+  RMSNormalizationOptions options_;
+  Variable scale_;
+};
+using RMSNorm = RMSNormalization;
+
+}  // namespace isochron

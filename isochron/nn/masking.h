@@ -1,0 +1,34 @@
+// Masks: which steps of a sequence count, carried from layer to layer with the tensors.
+//
+//   Sequential model{Embedding(1000, 16, {.mask_zero = true}), LSTM(32), Dense(1)};   // the LSTM skips padding
+//   Masking(0.0);                                                  // steps whose features are all 0.0 do not count
+//   set_mask(x, not_equal(tokens, 0));                             // or by hand
+//
+// A mask is a bool tensor (batch, time) attached to the handle of a value; it does not change the value. Layers that
+// treat all steps alike pass it on, recurrent and attention layers use it, others let it end. The loss of fit() counts
+// the steps of a masked prediction that are true, as Keras does.
+#pragma once
+
+#include "isochron/nn/layer.h"
+
+namespace isochron {
+
+// The mask attached to a tensor; undefined when there is none.
+Tensor mask_of(const Tensor& x);
+// Attaches a mask, or takes it away when undefined. DTypeError unless bool.
+void set_mask(const Tensor& x, const Tensor& mask);
+
+// Steps in which all features equal mask_value are masked and their features set to zero.
+class Masking : public Layer {
+ public:
+  explicit Masking(double mask_value = 0, LayerOptions options = {});
+  std::string class_name() const override { return "Masking"; }
+  Tensor call(const Tensor& x, const CallContext&) override;
+  Tensor compute_mask(const Tensor& x, const Tensor& mask) override;
+  Shape output_shape(const Shape& input) const override { return input; }
+
+ private:
+  double mask_value_;
+};
+
+}  // namespace isochron

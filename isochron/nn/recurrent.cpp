@@ -1,0 +1,241 @@
+#include "isochron/nn/recurrent.h"
+
+#include <algorithm>
+
+#include "isochron/ops/create.h"
+#include "isochron/ops/elementwise.h"
+#include "isochron/ops/matmul.h"
+#include "isochron/ops/random.h"
+#include "isochron/ops/recurrent.h"
+#include "isochron/ops/shape_ops.h"
+
+namespace isochron {
+namespace {
+
+// (T, B, …) -> step t, (B, …).
+Tensor step_of(const Tensor& x, int64_t t) { return squeeze(slice(x, {t}, {t + 1}), {0}); }
+
+// The bias of an LSTM whose forget gate starts open.
+Initializer forgetting(const Initializer& others) {
+  return Initializer("unit_forget_bias", [others](const Shape& shape, DType dtype, RandomSource) {
+    const int64_t units = shape[0] / 4;
+    return concat({others({units}, dtype), ones({units}, dtype), others({2 * units}, dtype)}).eval();
+  });
+}
+
+template <class Options>
+RecurrentSettings settings_of(Options o) {
+  RecurrentSettings s;
+  s.activation = std::move(o.activation);
+  if constexpr (requires { o.recurrent_activation; }) s.recurrent_activation = std::move(o.recurrent_activation);
+  if constexpr (requires { o.unit_forget_bias; }) s.unit_forget_bias = o.unit_forget_bias;
+  if constexpr (requires { o.reset_after; }) s.reset_after = o.reset_after;
+  s.use_bias = o.use_bias;
+  s.kernel_initializer = std::move(o.kernel_initializer);
+  s.recurrent_initializer = std::move(o.recurrent_initializer);
+  s.bias_initializer = std::move(o.bias_initializer);
+  s.kernel_regularizer = std::move(o.kernel_regularizer);
+  s.recurrent_regularizer = std::move(o.recurrent_regularizer);
+  s.bias_regularizer = std::move(o.bias_regularizer);
+  s.kernel_constraint = std::move(o.kernel_constraint);
+  s.recurrent_constraint = std::move(o.recurrent_constraint);
+  s.bias_constraint = std::move(o.bias_constraint);
+  s.dropout = o.dropout;
+  s.recurrent_dropout = o.recurrent_dropout;
+  s.seed = o.seed;
+  s.return_sequences = o.return_sequences;
+  s.go_backwards = o.go_backwards;
+  s.stateful = o.stateful;
+  s.unroll = o.unroll;
+  s.dtype = o.dtype;
+  s.name = std::move(o.name);
+  return s;
+}
+
+}  // namespace
+
+RecurrentLayer::RecurrentLayer(int64_t units, int gates, int states, RecurrentSettings settings)
+    : units_(units), gates_(gates), state_count_(states), settings_(std::move(settings)), noise_(settings_.seed) {
+  if (units < 1) fail<ValueError>("RNN", "units must be at least 1, got {}", units);
+  for (const double rate : {settings_.dropout, settings_.recurrent_dropout})
+    if (!(rate >= 0 && rate < 1)) fail<ValueError>("RNN", "dropout must be in [0, 1), got {}", rate);
+  set_name(settings_.name);
+}
+
+void RecurrentLayer::check_unbuilt() const {
+  if (built()) fail<StateError>(class_name(), "layer \"{}\" has weights already", name());
+}
+
+void RecurrentLayer::build(const Shape& input) {
+  if (input.rank() != 2)
+    fail<ShapeError>(class_name(), "needs (batch, time, features), got examples of shape {}", input);
+  const RecurrentSettings& s = settings_;
+  kernel_ = add_weight("kernel", {input[1], gates_ * units_}, s.kernel_initializer,
+                       {.regularizer = s.kernel_regularizer, .constraint = s.kernel_constraint, .dtype = s.dtype});
+  recurrent_ =
+      add_weight("recurrent_kernel", {units_, gates_ * units_}, s.recurrent_initializer,
+                 {.regularizer = s.recurrent_regularizer, .constraint = s.recurrent_constraint, .dtype = s.dtype});
+  if (!s.use_bias) return;
+  // The GRU's second bias belongs to the product with the state.
+  const bool two = gates_ == 3 && s.reset_after;
+  bias_ = add_weight("bias", two ? Shape{2, gates_ * units_} : Shape{gates_ * units_},
+                     s.unit_forget_bias ? forgetting(s.bias_initializer) : s.bias_initializer,
+                     {.regularizer = s.bias_regularizer, .constraint = s.bias_constraint, .dtype = s.dtype});
+}
+
+Shape RecurrentLayer::output_shape(const Shape& input) const {
+  return settings_.return_sequences ? Shape{input[0], units_} : Shape{units_};
+}
+
+Tensor RecurrentLayer::compute_mask(const Tensor&, const Tensor& mask) {
+  return settings_.return_sequences ? mask : Tensor();
+}
+
+Tensor RecurrentLayer::call(const Tensor& x, const CallContext& context) {
+  return run(x, {.training = context.training, .mask = context.mask}).output;
+}
+
+void RecurrentLayer::reset_states() {
+  for (const Variable& state : kept_) state.assign(zeros(state.shape(), state.dtype()));
+}
+
+std::vector<Tensor> RecurrentLayer::first_states(int64_t batch, const std::vector<Tensor>& given) {
+  const Shape shape{batch, units_};
+  if (!given.empty()) {
+    if (given.size() != static_cast<size_t>(state_count_))
+      fail<ValueError>(class_name(), "takes {} initial states, got {}", state_count_, given.size());
+    for (const Tensor& state : given)
+      if (state.spec() != TensorSpec{settings_.dtype, shape})
+        fail<ShapeError>(class_name(), "an initial state must be {}, got {}",
+                         to_string(TensorSpec{settings_.dtype, shape}), to_string(state.spec()));
+    return given;
+  }
+  if (!settings_.stateful) return std::vector<Tensor>(static_cast<size_t>(state_count_), zeros(shape, settings_.dtype));
+  if (kept_.empty())
+    for (int i = 0; i < state_count_; ++i)
+      kept_.emplace_back(zeros(shape, settings_.dtype), VariableOptions{.name = name() + "/state", .trainable = false});
+  if (kept_[0].shape() != shape)
+    fail<ShapeError>(class_name(),
+                     "stateful layer \"{}\" goes on with {} examples, got {}; give it batches of one size", name(),
+                     kept_[0].shape()[0], batch);
+  return {kept_.begin(), kept_.end()};
+}
+
+// What inputs or states are multiplied by: 0, or what makes up for the zeros.
+Tensor RecurrentLayer::kept_share(const Shape& shape, double rate) const {
+  return random_bernoulli(shape, 1 - rate, {.dtype = settings_.dtype, .key = noise_.next()}) / (1 - rate);
+}
+
+RecurrentResult RecurrentLayer::run(const Tensor& x, RecurrentCall call) {
+  ensure_built(Shape(x.shape().dims().subspan(1)));
+  if (x.rank() != 3 || x.shape()[2] != kernel_.shape()[0])
+    fail<ShapeError>(class_name(), "layer \"{}\" takes (batch, time, {}), got {}", name(), kernel_.shape()[0],
+                     x.shape());
+  if (x.shape()[1] == 0) fail<ShapeError>(class_name(), "needs at least one step, got {}", x.shape());
+  Tensor input = transpose(cast(x, settings_.dtype), {1, 0, 2});
+  Tensor mask = call.mask.defined() ? transpose(call.mask, {1, 0}) : Tensor();
+  if (settings_.go_backwards) {
+    input = flip(input, {0});
+    if (mask.defined()) mask = flip(mask, {0});
+  }
+  if (call.training && settings_.dropout > 0)  // one decision for all steps
+    input = input * kept_share({1, x.shape()[0], x.shape()[2]}, settings_.dropout);
+  Tensor z = matmul(input, kernel_);
+  if (const Tensor bias = input_bias(); bias.defined()) z = z + bias;
+  const std::vector<Tensor> first = first_states(x.shape()[0], call.initial_states);
+  const bool dropped = call.training && settings_.recurrent_dropout > 0;
+  RecurrentResult result =
+      fused() && !settings_.unroll && !dropped ? fused_loop(z, first, mask) : plain_loop(z, first, mask, call.training);
+  if (settings_.stateful)
+    for (size_t i = 0; i < kept_.size(); ++i) kept_[i].assign(stop_gradient(result.states[i]));
+  result.output = settings_.return_sequences ? transpose(result.output, {1, 0, 2}) : result.states[0];
+  return result;
+}
+
+RecurrentResult RecurrentLayer::plain_loop(const Tensor& z, std::vector<Tensor> states, const Tensor& mask,
+                                           bool training) {
+  Tensor kept;
+  if (training && settings_.recurrent_dropout > 0) kept = kept_share(states[0].shape(), settings_.recurrent_dropout);
+  std::vector<Tensor> outputs;
+  for (int64_t t = 0; t < z.shape()[0]; ++t) {
+    std::vector<Tensor> next = plain_step(step_of(z, t), kept.defined() ? states[0] * kept : states[0], states);
+    if (mask.defined()) {
+      const Tensor seen = expand_dims(step_of(mask, t), -1);
+      for (size_t i = 0; i < next.size(); ++i) next[i] = where(seen, next[i], states[i]);
+    }
+    states = std::move(next);
+    outputs.push_back(states[0]);
+  }
+  return {stack(outputs, 0), states};
+}
+
+SimpleRNN::SimpleRNN(int64_t units, SimpleRNNOptions options)
+    : RecurrentLayer(units, 1, 1, settings_of(std::move(options))) {}
+std::shared_ptr<RecurrentLayer> SimpleRNN::another() const {
+  check_unbuilt();
+  return std::make_shared<SimpleRNN>(*this);
+}
+bool SimpleRNN::fused() const { return settings_.activation.name() == "tanh" || settings_.activation.name() == "relu"; }
+RecurrentResult SimpleRNN::fused_loop(const Tensor& z, const std::vector<Tensor>& states, const Tensor& mask) {
+  const Tensor h = simple_rnn(z, recurrent_, states[0], mask,
+                              settings_.activation.name() == "relu" ? RnnActivation::relu : RnnActivation::tanh);
+  return {h, {step_of(h, z.shape()[0] - 1)}};
+}
+std::vector<Tensor> SimpleRNN::plain_step(const Tensor& z, const Tensor& h, const std::vector<Tensor>&) {
+  return {settings_.activation(z + matmul(h, recurrent_))};
+}
+
+LSTM::LSTM(int64_t units, LSTMOptions options) : RecurrentLayer(units, 4, 2, settings_of(std::move(options))) {}
+std::shared_ptr<RecurrentLayer> LSTM::another() const {
+  check_unbuilt();
+  return std::make_shared<LSTM>(*this);
+}
+bool LSTM::fused() const {
+  return settings_.activation.name() == "tanh" && settings_.recurrent_activation.name() == "sigmoid";
+}
+RecurrentResult LSTM::fused_loop(const Tensor& z, const std::vector<Tensor>& states, const Tensor& mask) {
+  const LstmStates s = lstm(z, recurrent_, states[0], states[1], mask);
+  const int64_t last = z.shape()[0] - 1;
+  return {s.h, {step_of(s.h, last), step_of(s.c, last)}};
+}
+std::vector<Tensor> LSTM::plain_step(const Tensor& z, const Tensor& h, const std::vector<Tensor>& states) {
+  const std::vector<Tensor> sums = split(z + matmul(h, recurrent_), 4, -1);
+  const auto gate = [&](size_t i) { return settings_.recurrent_activation(sums[i]); };
+  const Tensor c = gate(1) * states[1] + gate(0) * settings_.activation(sums[2]);
+  return {gate(3) * settings_.activation(c), c};
+}
+
+GRU::GRU(int64_t units, GRUOptions options) : RecurrentLayer(units, 3, 1, settings_of(std::move(options))) {}
+std::shared_ptr<RecurrentLayer> GRU::another() const {
+  check_unbuilt();
+  return std::make_shared<GRU>(*this);
+}
+bool GRU::fused() const {
+  return settings_.reset_after && settings_.activation.name() == "tanh" &&
+         settings_.recurrent_activation.name() == "sigmoid";
+}
+Tensor GRU::input_bias() const { return bias_.defined() && settings_.reset_after ? step_of(bias_, 0) : Tensor(bias_); }
+Tensor GRU::recurrent_bias() const {
+  return bias_.defined() ? step_of(bias_, 1) : zeros({3 * units_}, settings_.dtype);
+}
+RecurrentResult GRU::fused_loop(const Tensor& z, const std::vector<Tensor>& states, const Tensor& mask) {
+  const Tensor h = gru(z, recurrent_, recurrent_bias(), states[0], mask);
+  return {h, {step_of(h, z.shape()[0] - 1)}};
+}
+std::vector<Tensor> GRU::plain_step(const Tensor& z, const Tensor& h, const std::vector<Tensor>& states) {
+  const std::vector<Tensor> inputs = split(z, 3, -1), weights = split(recurrent_, 3, -1);
+  const auto gate = [&](const Tensor& sum) { return settings_.recurrent_activation(sum); };
+  Tensor update, candidate;
+  if (settings_.reset_after) {
+    const std::vector<Tensor> back = split(matmul(h, recurrent_) + recurrent_bias(), 3, -1);
+    update = gate(inputs[0] + back[0]);
+    candidate = settings_.activation(inputs[2] + gate(inputs[1] + back[1]) * back[2]);
+  } else {
+    update = gate(inputs[0] + matmul(h, weights[0]));
+    const Tensor reset = gate(inputs[1] + matmul(h, weights[1]));
+    candidate = settings_.activation(inputs[2] + matmul(reset * h, weights[2]));
+  }
+  return {update * states[0] + (1 - update) * candidate};
+}
+
+}  // namespace isochron

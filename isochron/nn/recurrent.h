@@ -1,0 +1,154 @@
+// SimpleRNN, LSTM and GRU over sequences (batch, time, features), with Keras' arguments, weights and gate order.
+//
+//   Sequential model{LSTM(64, {.return_sequences = true}), LSTM(32), Dense(1)};
+//   GRU gru(16, {.go_backwards = true});
+//   auto [output, states] = LSTM(8).run(x, {.initial_states = {h, c}});      // what return_state gives in Keras
+//
+// The projection of all steps is one product and the loop over time one op, so compiling does not depend on the length.
+// Activations other than the defaults, recurrent_dropout, reset_after = false and unroll = true take a loop written in
+// plain ops, whose plan grows with the length. Where the mask is false the state stays as it is.
+#pragma once
+
+#include <optional>
+
+#include "isochron/nn/activations.h"
+#include "isochron/nn/dropout.h"
+
+namespace isochron {
+
+// What all recurrent layers take, by Keras' names.
+#define ISO_RECURRENT_OPTIONS                                     \
+  bool use_bias = true;                                           \
+  Initializer kernel_initializer = "glorot_uniform";              \
+  Initializer recurrent_initializer = "orthogonal";               \
+  Initializer bias_initializer = "zeros";                         \
+  Regularizer kernel_regularizer = {};                            \
+  Regularizer recurrent_regularizer = {};                         \
+  Regularizer bias_regularizer = {};                              \
+  Constraint kernel_constraint = {};                              \
+  Constraint recurrent_constraint = {};                           \
+  Constraint bias_constraint = {};                                \
+  double dropout = 0;           /* of the inputs */               \
+  double recurrent_dropout = 0; /* of the state */                \
+  std::optional<uint64_t> seed = {};                              \
+  bool return_sequences = false;                                  \
+  bool go_backwards = false;                                      \
+  bool stateful = false; /* go on where the batch before ended */ \
+  bool unroll = false;                                            \
+  DType dtype = DType::float32;                                   \
+  std::string name = {}
+
+struct SimpleRNNOptions {
+  ActivationFunction activation = "tanh";
+  ISO_RECURRENT_OPTIONS;
+};
+struct LSTMOptions {
+  ActivationFunction activation = "tanh";
+  ActivationFunction recurrent_activation = "sigmoid";
+  bool unit_forget_bias = true;  // the forget gate's bias starts at 1
+  ISO_RECURRENT_OPTIONS;
+};
+struct GRUOptions {
+  ActivationFunction activation = "tanh";
+  ActivationFunction recurrent_activation = "sigmoid";
+  bool reset_after = true;  // the reset gate acts on the product with the state, not on the state
+  ISO_RECURRENT_OPTIONS;
+};
+// All of them together: what the layers keep.
+struct RecurrentSettings {
+  ActivationFunction activation, recurrent_activation;
+  bool unit_forget_bias = false, reset_after = true;
+  ISO_RECURRENT_OPTIONS;
+};
+#undef ISO_RECURRENT_OPTIONS
+
+struct RecurrentCall {
+  bool training = false;
+  Tensor mask = {};                         // bool (batch, time)
+  std::vector<Tensor> initial_states = {};  // (batch, units) each: h, and c of the LSTM; none: zeros
+};
+struct RecurrentResult {
+  Tensor output;               // (batch, units), or (batch, time, units) with return_sequences
+  std::vector<Tensor> states;  // after the last step
+};
+
+class RecurrentLayer : public Layer {
+ public:
+  void build(const Shape& input) override;
+  Tensor call(const Tensor& x, const CallContext& context) override;
+  Tensor compute_mask(const Tensor& x, const Tensor& mask) override;
+  Shape output_shape(const Shape& input) const override;
+  RecurrentResult run(const Tensor& x, RecurrentCall call = {});
+  // Of a stateful layer: the next batch starts from zeros again.
+  void reset_states();
+
+  int64_t units() const { return units_; }
+  const RecurrentSettings& settings() const { return settings_; }
+  void set_go_backwards(bool on) { settings_.go_backwards = on; }
+  // The same layer before it has weights, as one of Bidirectional's directions. StateError once built.
+  virtual std::shared_ptr<RecurrentLayer> another() const = 0;
+
+ protected:
+  RecurrentLayer(int64_t units, int gates, int states, RecurrentSettings settings);
+  void check_unbuilt() const;
+  // Time comes first in both. z (T, B, gates units) is the projection of the inputs.
+  virtual bool fused() const = 0;
+  virtual RecurrentResult fused_loop(const Tensor& z, const std::vector<Tensor>& states, const Tensor& mask) = 0;
+  // One step in plain ops: z (B, gates units), h what the product with the state takes. Returns the states after it.
+  virtual std::vector<Tensor> plain_step(const Tensor& z, const Tensor& h, const std::vector<Tensor>& states) = 0;
+  virtual Tensor input_bias() const { return bias_; }
+
+  int64_t units_;
+  int gates_, state_count_;
+  RecurrentSettings settings_;
+  Variable kernel_, recurrent_, bias_;
+
+ private:
+  std::vector<Tensor> first_states(int64_t batch, const std::vector<Tensor>& given);
+  RecurrentResult plain_loop(const Tensor& z, std::vector<Tensor> states, const Tensor& mask, bool training);
+  Tensor kept_share(const Shape& shape, double rate) const;
+  NoiseKey noise_;
+  std::vector<Variable> kept_;  // stateful: between batches
+};
+
+class SimpleRNN : public RecurrentLayer {
+ public:
+  explicit SimpleRNN(int64_t units, SimpleRNNOptions options = {});
+  std::string class_name() const override { return "SimpleRNN"; }
+  std::shared_ptr<RecurrentLayer> another() const override;
+
+ protected:
+  bool fused() const override;
+  RecurrentResult fused_loop(const Tensor& z, const std::vector<Tensor>& states, const Tensor& mask) override;
+  std::vector<Tensor> plain_step(const Tensor& z, const Tensor& h, const std::vector<Tensor>& states) override;
+};
+
+class LSTM : public RecurrentLayer {
+ public:
+  explicit LSTM(int64_t units, LSTMOptions options = {});
+  std::string class_name() const override { return "LSTM"; }
+  std::shared_ptr<RecurrentLayer> another() const override;
+
+ protected:
+  bool fused() const override;
+  RecurrentResult fused_loop(const Tensor& z, const std::vector<Tensor>& states, const Tensor& mask) override;
+  std::vector<Tensor> plain_step(const Tensor& z, const Tensor& h, const std::vector<Tensor>& states) override;
+};
+
+class GRU : public RecurrentLayer {
+ public:
+  explicit GRU(int64_t units, GRUOptions options = {});
+  std::string class_name() const override { return "GRU"; }
+  std::shared_ptr<RecurrentLayer> another() const override;
+
+ protected:
+  bool fused() const override;
+  RecurrentResult fused_loop(const Tensor& z, const std::vector<Tensor>& states, const Tensor& mask) override;
+  std::vector<Tensor> plain_step(const Tensor& z, const Tensor& h, const std::vector<Tensor>& states) override;
+  Tensor input_bias() const override;
+
+ private:
+  Tensor recurrent_bias() const;
+};
+
+}  // namespace isochron

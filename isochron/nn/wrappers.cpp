@@ -1,0 +1,78 @@
+#include "isochron/nn/wrappers.h"
+
+#include "isochron/base/names.h"
+#include "isochron/ops/elementwise.h"
+#include "isochron/ops/shape_ops.h"
+
+namespace isochron {
+namespace {
+
+Shape after_time(const char* layer, const Shape& input) {
+  if (input.rank() < 2) fail<ShapeError>(layer, "needs (batch, time, …), got examples of shape {}", input);
+  return Shape(input.dims().subspan(1));
+}
+
+}  // namespace
+
+Bidirectional::Bidirectional(std::shared_ptr<RecurrentLayer> forward, std::shared_ptr<RecurrentLayer> backward,
+                             BidirectionalOptions options)
+    : forward_(std::move(forward)), backward_(std::move(backward)), options_(std::move(options)) {
+  const std::vector<std::string_view> modes = {"concat", "sum", "mul", "ave"};
+  if (std::find(modes.begin(), modes.end(), options_.merge_mode) == modes.end())
+    fail<ValueError>("Bidirectional", "unknown merge_mode \"{}\"{}", options_.merge_mode,
+                     did_you_mean(options_.merge_mode, modes));
+  set_name(options_.name);
+  const std::string inner = forward_->name();
+  backward_->set_go_backwards(!forward_->settings().go_backwards);
+  forward_->set_name("forward_" + inner);
+  backward_->set_name("backward_" + inner);
+  add_sublayer(forward_);
+  add_sublayer(backward_);
+}
+
+void Bidirectional::build(const Shape& input) {
+  forward_->ensure_built(input);
+  backward_->ensure_built(input);
+}
+
+Tensor Bidirectional::call(const Tensor& x, const CallContext& context) {
+  Tensor a = forward_->call(x, context), b = backward_->call(x, context);
+  if (forward_->settings().return_sequences) {
+    b = flip(b, {1});
+    // Steps that do not count are zero, as in Keras; elsewhere they repeat the step before.
+    if (context.mask.defined()) {
+      const Tensor seen = expand_dims(context.mask, -1);
+      a = where(seen, a, 0);
+      b = where(seen, b, 0);
+    }
+  }
+  if (options_.merge_mode == "sum") return a + b;
+  if (options_.merge_mode == "mul") return a * b;
+  if (options_.merge_mode == "ave") return (a + b) / 2;
+  return concat({a, b}, -1);
+}
+
+Shape Bidirectional::output_shape(const Shape& input) const {
+  const Shape one = forward_->output_shape(input);
+  return options_.merge_mode == "concat" ? one.with(-1, 2 * one[-1]) : one;
+}
+
+TimeDistributed::TimeDistributed(const AnyLayer& layer, LayerOptions options) : layer_(layer.get()) {
+  set_name(std::move(options.name));
+  add_sublayer(layer_);
+}
+
+void TimeDistributed::build(const Shape& input) { layer_->ensure_built(after_time("TimeDistributed", input)); }
+
+Tensor TimeDistributed::call(const Tensor& x, const CallContext& context) {
+  const Shape step = after_time("TimeDistributed", Shape(x.shape().dims().subspan(1)));
+  const int64_t batch = x.shape()[0], time = x.shape()[1];
+  const Tensor y = layer_->call(reshape(x, step.insert(0, batch * time).to_vector()), {.training = context.training});
+  return reshape(y, Shape(y.shape().dims().subspan(1)).insert(0, time).insert(0, batch).to_vector());
+}
+
+Shape TimeDistributed::output_shape(const Shape& input) const {
+  return layer_->output_shape(after_time("TimeDistributed", input)).insert(0, input[0]);
+}
+
+}  // namespace isochron

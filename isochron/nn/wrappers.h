@@ -1,0 +1,50 @@
+// Layers around other layers: Bidirectional reads a sequence both ways, TimeDistributed applies a layer to every step.
+//
+//   Bidirectional(LSTM(32, {.return_sequences = true}));                     // (batch, time, 64)
+//   Bidirectional(GRU(16), {.merge_mode = "sum"});
+//   TimeDistributed(Dense(8));                                               // (batch, time, …) -> (batch, time, 8)
+#pragma once
+
+#include "isochron/nn/recurrent.h"
+
+namespace isochron {
+
+struct BidirectionalOptions {
+  std::string merge_mode = "concat";  // concat, sum, mul, ave
+  std::string name = {};
+};
+
+class Bidirectional : public Layer {
+ public:
+  // The layer must not be built yet: a second one is made for the way back.
+  template <class L>
+  requires std::is_base_of_v<RecurrentLayer, L>
+  explicit Bidirectional(const L& layer, BidirectionalOptions options = {})
+      : Bidirectional(layer.another(), layer.another(), std::move(options)) {}
+  std::string class_name() const override { return "Bidirectional"; }
+  void build(const Shape& input) override;
+  Tensor call(const Tensor& x, const CallContext& context) override;
+  Tensor compute_mask(const Tensor& x, const Tensor& mask) override { return forward_->compute_mask(x, mask); }
+  Shape output_shape(const Shape& input) const override;
+
+ private:
+  Bidirectional(std::shared_ptr<RecurrentLayer> forward, std::shared_ptr<RecurrentLayer> backward,
+                BidirectionalOptions options);
+  std::shared_ptr<RecurrentLayer> forward_, backward_;
+  BidirectionalOptions options_;
+};
+
+class TimeDistributed : public Layer {
+ public:
+  explicit TimeDistributed(const AnyLayer& layer, LayerOptions options = {});
+  std::string class_name() const override { return "TimeDistributed"; }
+  bool supports_masking() const override { return true; }
+  void build(const Shape& input) override;
+  Tensor call(const Tensor& x, const CallContext& context) override;
+  Shape output_shape(const Shape& input) const override;
+
+ private:
+  std::shared_ptr<Layer> layer_;
+};
+
+}  // namespace isochron
