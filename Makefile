@@ -1,10 +1,10 @@
-# make build | demo | test | test-scenarios | bench | install PREFIX=… | format | check | asan | tsan | debug | clean | score
+# make build | demo | test | test-scenarios | test-frameworks | test-pages | fuzz | bench | install PREFIX=… | format | check | asan | tsan | debug | clean | score
 PREFIX ?= /usr/local
 # Warnings are errors here, on the compiler we test with; `make WERROR=OFF` for another one.
 WERROR ?= ON
 JOBS ?= $(shell nproc)
 
-.PHONY: build demo test test-scenarios bench install format check asan tsan debug clean deps score
+.PHONY: build demo test test-scenarios test-frameworks test-pages fuzz bench install format check asan tsan debug clean deps score
 
 build:
 	@cmake --preset release -DISOCHRON_WERROR=$(WERROR)
@@ -23,6 +23,25 @@ test: deps build
 # Programs with one fault each, live under `isochron watch`; some minutes.
 test-scenarios: deps build
 	@python3 tests/scenarios/run.py --isochron build/bin/isochron
+
+# Real TensorFlow and PyTorch programs, and the labelled runs again, live under `isochron watch`; half an hour. The first
+# time installs the frameworks into bench/.venv (some gigabytes).
+FRAMEWORKS = $(CURDIR)/bench/.venv/bin/python
+test-frameworks: deps build
+	@cd bench && python3 -c "import contestants; contestants.install_peers(print)"
+	@$(FRAMEWORKS) -m pip install --quiet -r tests/scenarios/requirements.txt
+	@python3 tests/scenarios/run.py --isochron build/bin/isochron --frameworks $(FRAMEWORKS)
+	@python3 tests/runs/live.py build/bin/isochron --python $(FRAMEWORKS)
+
+# The HTML report and the live page in a browser (chromium), in light, dark and on a narrow screen.
+test-pages: deps build
+	@python3 tests/report/pages_test.py build/bin/isochron
+
+# The readers under libFuzzer for a minute each; needs clang.
+fuzz: deps build
+	@cmake -DSOURCE=$(CURDIR)/tests/fuzz/readers -DBUILD=$(CURDIR)/build/fuzz -DCLANG=clang++ -DNINJA=ninja -P tests/fuzz/build.cmake
+	@for reader in console kineto xplane tfevents table document record; do mkdir -p build/fuzz/found/$$reader; \
+	  build/fuzz/fuzz_$$reader -max_total_time=60 -timeout=20 -artifact_prefix=build/fuzz/ build/fuzz/found/$$reader tests/fuzz/corpus/$$reader || exit 1; done
 
 # How often the doctor is right about the labelled runs.
 score: deps build

@@ -69,7 +69,7 @@ Verdict unknown_rest(const Case& patient, Symptom symptom, double share) {
                         ? shape_text(patient, symptom) + "; why, this record does not tell"
                         : fmt::format("{} of the extra time is not explained by this record", percent_text(share));
   verdict.evidence = epoch_lines(patient);
-  verdict.fix = how_to_find_out(symptom, patient.run.framework);
+  verdict.fix = how_to_find_out(symptom, patient.run.framework, patient.watched());
   // Where in the epoch the time lies narrows it down.
   const double tail = patient.explained([&](size_t i) { return patient.epoch(i).tail_seconds; });
   const double head = patient.explained([&](size_t i) { return patient.epoch(i).first_step_seconds; });
@@ -106,7 +106,7 @@ std::vector<Verdict> terminal_verdicts(const Case& patient, const std::vector<Fi
                     finding.summary,
                     finding.evidence,
                     ""};
-    verdict.fix = finding.cause == Cause::unknown ? how_to_find_out(symptom, patient.run.framework)
+    verdict.fix = finding.cause == Cause::unknown ? how_to_find_out(symptom, patient.run.framework, patient.watched())
                                                   : fix_for(finding.cause, patient.run.framework);
     verdicts.push_back(std::move(verdict));
   }
@@ -160,6 +160,9 @@ std::vector<Verdict> diagnose_epochs(const RunRecord& run) {
     if (findings.empty()) {
       Verdict verdict{Symptom::healthy, Cause::none, 0, patient.epochs().size() > 1 ? 0.9 : 0.5, healthy_text(patient)};
       if (!patient.empty()) verdict.evidence = epoch_lines(patient);
+      if (run.source == "console" && !run.planned_epochs && patient.facts("finished").empty() && !patient.empty())
+        verdict.evidence.push_back(
+            "the log does not say how many epochs were planned, so it cannot show whether the run came to its end");
       return {verdict};
     }
   } else {

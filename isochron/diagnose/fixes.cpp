@@ -266,16 +266,19 @@ std::string fix_for(Cause cause, std::string_view framework) {
   return {};
 }
 
-std::string how_to_find_out(Symptom symptom, std::string_view framework) {
+std::string how_to_find_out(Symptom symptom, std::string_view framework, bool watched) {
   const std::string_view watch = "Run it under `isochron watch -- python train.py`";
   switch (symptom) {
     case Symptom::stuck:
+      if (watched)
+        return "The lines above say where it stands; `py-spy dump --native --pid N` shows all of its threads.";
       return fmt::format(
           "{}: while it hangs it says what the process waits for (worker, lock, file, socket, peer), with the stack. "
           "For a process "
           "that hangs now: `isochron watch --pid N`.",
           watch);
     case Symptom::died:
+      if (watched) return "The error is the program's own: its last lines say where it was raised.";
       return fmt::format("{}: it records memory, disk and the last stack before the end.", watch);
     case Symptom::healthy:
       return "";
@@ -285,6 +288,9 @@ std::string how_to_find_out(Symptom symptom, std::string_view framework) {
   const bool tensorflow = framework == "keras" || framework == "tensorflow";
   const std::string_view trace = tensorflow ? "`keras.callbacks.TensorBoard(log_dir, profile_batch=(1, 20))`"
                                             : "`torch.profiler.profile` over a few steps of a fast and a slow epoch";
+  if (watched)
+    return fmt::format(
+        "A trace would name the operation: record one by {} and give it to `isochron doctor` with the log.", trace);
   return fmt::format(
       "{} (it measures CPU, memory, disk, other processes and waits per epoch), or add a trace by {} and give it to "
       "`isochron doctor` "

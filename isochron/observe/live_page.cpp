@@ -64,7 +64,7 @@ function chart(curve, borders, end) {
   path.setAttribute('vector-effect', 'non-scaling-stroke'); svg.append(path); box.append(head, svg); return box;
 }
 function draw(s) {
-  $('command').textContent = s.command; $('verdict').textContent = s.verdict || 'nothing to report yet';
+  $('command').textContent = s.command; $('verdict').textContent = s.verdict ? s.verdict[0].toUpperCase() + s.verdict.slice(1) : 'nothing to report yet';
   $('verdict').className = 'verdict' + (/stuck|died/.test(s.verdict) ? ' bad' : '');
   $('detail').replaceChildren(...s.detail.map(d => el('li', d)));
   const facts = [fact('running for', time(s.seconds)), fact('epochs done', s.epochs.length + (s.planned ? ' of ' + s.planned : ''))];

@@ -20,11 +20,21 @@ sys.path.insert(0, str(RUNS.parent / "scenarios"))
 import stage  # noqa: E402
 
 
+def without_tensorflow(python, folder):
+    """A path on which TensorBoard does not load TensorFlow, which PyTorch's own LLVM does not bear in one process."""
+    where = subprocess.check_output([python, "-c", "import os, tensorboard; print(os.path.dirname(tensorboard.__file__))"], text=True)
+    shutil.copytree(where.strip(), folder / "path" / "tensorboard")
+    (folder / "path" / "tensorboard" / "compat" / "notf.py").touch()
+    return str(folder / "path")
+
+
 def run(isochron, python, name, folder):
     label = json.loads((RUNS / name / "label.json").read_text())
     shutil.copy(RUNS / name / "run.py", folder)
     command = [python, "run.py", "out"]
     environment = {key: str(value) for key, value in label.get("env", {}).items()}
+    if label["framework"] not in ("keras", "tensorflow"):
+        environment["PYTHONPATH"] = without_tensorflow(python, folder)
     setup, arranged, disturb = label.get("setup") or "", None, None
     try:
         if "--prepare" in setup:
