@@ -13,7 +13,7 @@
 namespace isochron {
 namespace {
 
-constexpr CallContext kTraining{.training = true};
+const CallContext kTraining{.training = true};
 
 TEST(Dense, IsAMatrixProductWithBiasAndActivation) {
   Dense dense(2, {.activation = "relu", .kernel_initializer = "ones", .bias_initializer = initializers::constant(-4)});
