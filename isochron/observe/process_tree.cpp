@@ -66,7 +66,7 @@ std::vector<int> list_numeric_entries(const std::string& directory) {
 std::vector<int> list_process_ids() { return list_numeric_entries("/proc"); }
 
 void ProcessTree::update(double now, Detail detail) {
-  find_members(now);
+  if (detail != Detail::known) find_members(now);
   for (auto it = alive_.begin(); it != alive_.end();) {
     const int64_t started = it->second.start_ticks;
     if (read_process(it->second, detail) && it->second.start_ticks == started) {

@@ -69,7 +69,8 @@ struct ProcessEvent {
 
 class ProcessTree {
  public:
-  enum class Detail { processes, threads };
+  // `known`: no search for new processes, which costs the more the more there are on the machine.
+  enum class Detail { known, processes, threads };
 
   explicit ProcessTree(int root_pid) : root_(root_pid) {}
 

@@ -90,22 +90,28 @@ uint64_t PythonProcess::newest_thread() const {
   return interpreter ? memory_.pointer(interpreter + static_cast<uint64_t>(threads_at_)) : 0;
 }
 
-std::optional<PythonThread> PythonProcess::main_thread() {
+// The main thread is the oldest, so the last of the list; where it was found it stays.
+uint64_t PythonProcess::find_main_thread() {
   const uint64_t main_id = memory_.pointer(runtime_ + static_cast<uint64_t>(layout_->runtime_main_thread));
+  const auto is_main = [&](uint64_t thread) {
+    return memory_.pointer(thread + static_cast<uint64_t>(layout_->thread_id)) == main_id;
+  };
+  if (main_at_ && is_main(main_at_)) return main_at_;
   uint64_t thread = newest_thread();
-  for (size_t i = 0; thread && i < kMaxThreads; ++i) {
-    if (memory_.pointer(thread + static_cast<uint64_t>(layout_->thread_id)) == main_id) {
-      for (int attempt = 0; attempt < kAttempts; ++attempt) {
-        PythonThread out{.main = true};
-        if (!walk(thread, out)) continue;
-        // The outermost frame stays the same for a program's life: another one is a sign of tearing.
-        const std::string& outermost = out.frames.back().code->function;
-        if (outermost != std::exchange(outermost_, outermost) && attempt + 1 < kAttempts) continue;
-        return out;
-      }
-      return std::nullopt;
-    }
+  for (size_t i = 0; thread && i < kMaxThreads && !is_main(thread); ++i)
     thread = memory_.pointer(thread + static_cast<uint64_t>(layout_->thread_next));
+  return main_at_ = thread && is_main(thread) ? thread : 0;
+}
+
+std::optional<PythonThread> PythonProcess::main_thread() {
+  const uint64_t thread = find_main_thread();
+  for (int attempt = 0; thread && attempt < kAttempts; ++attempt) {
+    PythonThread out{.main = true};
+    if (!walk(thread, out)) continue;
+    // The outermost frame stays the same for a program's life: another one is a sign of tearing.
+    const std::string& outermost = out.frames.back().code->function;
+    if (outermost != std::exchange(outermost_, outermost) && attempt + 1 < kAttempts) continue;
+    return out;
   }
   return std::nullopt;
 }

@@ -61,6 +61,7 @@ class PythonProcess {
   PythonProcess(int pid, const PythonLayout* layout, uint64_t runtime, uint64_t code_type);
 
   uint64_t newest_thread() const;
+  uint64_t find_main_thread();
   bool walk(uint64_t thread, PythonThread& out);
   std::shared_ptr<const PythonCode> code_at(uint64_t address);
   std::string string_at(uint64_t address) const;
@@ -85,6 +86,7 @@ class PythonProcess {
   uint64_t code_type_;
   int interpreters_at_;
   int threads_at_;
+  uint64_t main_at_ = 0;
   std::string outermost_;  // function at the bottom of the main thread's stack
   std::unordered_map<uint64_t, CachedCode> codes_;
   std::unordered_map<uint64_t, CachedGlobal> globals_;

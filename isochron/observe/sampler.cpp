@@ -14,6 +14,8 @@ namespace isochron::observe {
 namespace {
 
 constexpr int kThreadsEvery = 5;     // ticks between readings of threads and machine
+constexpr int kSearchEvery = 3;      // ticks between searches for new processes,
+constexpr double kYouth = 2;         // except in the first seconds, when launchers come and go
 constexpr int kFilesEvery = 5;       // ticks between looks at descriptors
 constexpr int kStrangersEvery = 20;  // ticks between looks at the machine's other processes
 constexpr double kMemory = 30;       // seconds of counters kept for explaining a stall
@@ -54,7 +56,10 @@ Sampler::Sampler(int pid, const SamplerOptions& options)
 
 void Sampler::tick(double now) {
   const bool deep = ticks_ % kThreadsEvery == 0;
-  tree_.update(now, deep ? ProcessTree::Detail::threads : ProcessTree::Detail::processes);
+  const bool search = now < kYouth || ticks_ % kSearchEvery == 0;
+  tree_.update(now, deep     ? ProcessTree::Detail::threads
+                    : search ? ProcessTree::Detail::processes
+                             : ProcessTree::Detail::known);
   totals_ = tree_.totals();
   note_events(now);
   look(now);
