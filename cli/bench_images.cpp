@@ -1,4 +1,4 @@
-// Workloads on images: cnn, mnist.
+// Workloads on images: cnn, mnist, resnet.
 #include "cli/bench.h"
 #include "cli/data_folder.h"
 #include "isochron/base/clock.h"
@@ -42,7 +42,62 @@ BenchResult mnist(int epochs) {
   return result;
 }
 
-const RegisteredWorkloads registered{{"cnn", 4, cnn}, {"mnist", 1, mnist}};
+// relu(normed conv 3x3 (relu (normed conv 3x3 (x))) + x); with a stride, a normed conv 1x1 takes the place of x.
+class ResidualBlock : public Layer {
+ public:
+  ResidualBlock(int64_t filters, int64_t stride)
+      : first_(filters, 3, stride), second_(filters, 3, 1), aside_(filters, 1, stride), strided_(stride > 1) {
+    first_.add_to(*this);
+    second_.add_to(*this);
+    if (strided_) aside_.add_to(*this);
+  }
+  std::string class_name() const override { return "ResidualBlock"; }
+  void build(const Shape& input) override {
+    second_.build(first_.build(input));
+    if (strided_) aside_.build(input);
+  }
+  Tensor call(const Tensor& x, const CallContext& context) override {
+    const Tensor y = second_(relu(first_(x, context)), context);
+    return relu(y + (strided_ ? aside_(x, context) : x));
+  }
+
+ private:
+  struct NormedConv {
+    std::shared_ptr<Conv2D> conv;
+    std::shared_ptr<BatchNormalization> norm = std::make_shared<BatchNormalization>();
+    NormedConv(int64_t filters, int64_t size, int64_t stride)
+        : conv(std::make_shared<Conv2D>(filters, size,
+                                        ConvLayerOptions{.strides = stride, .padding = "same", .use_bias = false})) {}
+    void add_to(ResidualBlock& block) const {
+      block.add_sublayer(conv);
+      block.add_sublayer(norm);
+    }
+    Shape build(const Shape& input) const {
+      conv->ensure_built(input);
+      const Shape output = conv->output_shape(input);
+      norm->ensure_built(output);
+      return output;
+    }
+    Tensor operator()(const Tensor& x, const CallContext& context) const { return (*norm)((*conv)(x), context); }
+  };
+  NormedConv first_, second_, aside_;
+  bool strided_;
+};
+
+BenchResult resnet(int epochs) {
+  Sequential model{Conv2D(16, 3, {.padding = "same", .use_bias = false}), BatchNormalization(), Activation("relu")};
+  int64_t width = 16;
+  for (const int64_t filters : {16, 16, 32, 32, 64, 64, 128, 128}) {
+    model.add(ResidualBlock(filters, filters == width ? 1 : 2));
+    width = filters;
+  }
+  model.add(GlobalAveragePooling2D());
+  model.add(Dense(10));
+  compile(model);
+  return bench_train(model, random_rows({320, 32, 32, 3}), random_labels(320, 10), 32, epochs);
+}
+
+const RegisteredWorkloads registered{{"cnn", 4, cnn}, {"mnist", 1, mnist}, {"resnet", 4, resnet}};
 
 }  // namespace
 }  // namespace isochron::cli
