@@ -5,6 +5,7 @@
 #include "isochron/base/files.h"
 #include "isochron/tensor/npy.h"
 #include "tests/data/collect.h"
+#include "tests/message_of.h"
 #include "tests/source_dir.h"
 
 namespace isochron::data {
@@ -14,16 +15,6 @@ using testing::HasSubstr;
 
 std::string reference(const std::string& name) {
   return std::string(ISOCHRON_SOURCE_DIR) + "/tests/references/images/" + name;
-}
-
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
 }
 
 int largest_difference(const Tensor& a, const Tensor& b) {

@@ -5,6 +5,7 @@
 #include "isochron/data/files/record_sources.h"
 #include "isochron/tensor/npy.h"
 #include "tests/data/collect.h"
+#include "tests/message_of.h"
 #include "tests/source_dir.h"
 
 namespace isochron::data {
@@ -22,16 +23,6 @@ std::vector<std::string> records_of(const std::string& path) {
   TfRecordReader reader(path);
   for (std::string_view record; reader.next(record);) out.emplace_back(record);
   return out;
-}
-
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
 }
 
 std::vector<std::pair<std::string, Feature>> all_features() {

@@ -26,29 +26,28 @@ void normalize(const uint8_t* HWY_RESTRICT in, const float* HWY_RESTRICT scale, 
   for (; i < count; ++i) out[i] = static_cast<float>(in[i]) * scale[i] + shift[i];
 }
 
-void blend(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, float part, float* HWY_RESTRICT out,
-           size_t count) {
+// The rounding of what is left over is that of NearestInt, up to ties.
+HWY_INLINE void put(hn::Vec<F> x, float* out) { hn::StoreU(x, f, out); }
+HWY_INLINE void put(hn::Vec<F> x, uint8_t* out) { hn::StoreU(hn::DemoteTo(u8, hn::NearestInt(x)), u8, out); }
+HWY_INLINE void put(float x, float* out) { *out = x; }
+HWY_INLINE void put(float x, uint8_t* out) { *out = static_cast<uint8_t>(x + 0.5f); }
+
+template <class T>
+HWY_INLINE void blend_any(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, float part, T* HWY_RESTRICT out,
+                          size_t count) {
   const size_t lanes = hn::Lanes(f);
   const auto p = hn::Set(f, part);
   size_t i = 0;
   for (; i + lanes <= count; i += lanes) {
     const auto x = hn::LoadU(f, a + i);
-    hn::StoreU(hn::MulAdd(hn::Sub(hn::LoadU(f, b + i), x), p, x), f, out + i);
+    put(hn::MulAdd(hn::Sub(hn::LoadU(f, b + i), x), p, x), out + i);
   }
-  for (; i < count; ++i) out[i] = a[i] + (b[i] - a[i]) * part;
+  for (; i < count; ++i) put(a[i] + (b[i] - a[i]) * part, out + i);
 }
 
-void blend_rounded(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, float part, uint8_t* HWY_RESTRICT out,
-                   size_t count) {
-  const size_t lanes = hn::Lanes(f);
-  const auto p = hn::Set(f, part);
-  size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    const auto x = hn::LoadU(f, a + i);
-    const auto y = hn::MulAdd(hn::Sub(hn::LoadU(f, b + i), x), p, x);
-    hn::StoreU(hn::DemoteTo(u8, hn::NearestInt(y)), u8, out + i);
-  }
-  for (; i < count; ++i) out[i] = static_cast<uint8_t>(a[i] + (b[i] - a[i]) * part + 0.5f);
+void blend(const float* a, const float* b, float part, float* out, size_t count) { blend_any(a, b, part, out, count); }
+void blend_rounded(const float* a, const float* b, float part, uint8_t* out, size_t count) {
+  blend_any(a, b, part, out, count);
 }
 
 }  // namespace isochron::data::HWY_NAMESPACE
