@@ -46,7 +46,7 @@ TfRecordReader::TfRecordReader(const std::string& path, const Options& options) 
 
 std::string_view TfRecordReader::ahead(size_t bytes) {
   if (end_ - begin_ < bytes) {
-    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+    if (begin_ < end_) std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
     end_ -= begin_;
     begin_ = 0;
     // By doubling: a length that lies makes us allocate no more than twice what the file really holds.
