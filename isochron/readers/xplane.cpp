@@ -216,7 +216,9 @@ struct XPlaneReader::State {
         }
       }
     }
-    event.offset_ps += line_start_ns * 1000;
+    // Unsigned, because absurd times may overflow; differences stay right.
+    event.offset_ps =
+        static_cast<int64_t>(static_cast<uint64_t>(event.offset_ps) + static_cast<uint64_t>(line_start_ns) * 1000);
     events.push_back(event);
   }
 
