@@ -20,6 +20,7 @@ using Tensors = std::vector<Tensor>;
 struct Slope {
   Tensors at;
   std::function<Tensor(const Tensors&)> function;
+  bool second_order = true;  // false for ops whose gradient is one pass without a gradient of its own
 };
 
 // A result known in closed form.

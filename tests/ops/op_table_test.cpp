@@ -102,6 +102,7 @@ TEST_P(OpTable, GradientsAgreeWithFiniteDifferences) {
   for (const Slope& slope : one().slopes) {
     const Scalar f = [&](const Tensors& x) { return weighed(slope.function(x)); };
     expect_slopes(f, slope.at, "first");
+    if (!slope.second_order) continue;
     const Scalar g = [&](const Tensors& x) {
       Tensor total = scalar(0, DType::float64);
       GradientTape tape({.persistent = true});

@@ -1,4 +1,6 @@
 // Attention and recurrent cells, against their definitions in plain ops.
+#include <cmath>
+
 #include "../op_cases.h"
 
 namespace isochron::testing {
