@@ -381,9 +381,21 @@ void BatchIndexed::complete(int64_t index, uint64_t, Worker& worker, Assembly& a
 }
 
 void BatchIndexed::get(int64_t index, uint64_t epoch, Worker& worker, Element& out) {
+  const int64_t rows = rows_of(index);
   Assembly assembly;
-  prepare(index, epoch, assembly);
-  make(index, epoch, 0, rows_of(index), worker, assembly);
+  if (row_specs_.empty()) {
+    // In one thread the first row tells the specs, and no row needs a place of its own.
+    Element row;
+    for (int64_t i = 0; i < rows; ++i) {
+      row.clear();
+      below_->get(index * size_ + i, epoch, worker, row);
+      if (i == 0) assembly.buffers.start(rows, row, &conversions_);
+      assembly.buffers.set(i, row);
+    }
+  } else {
+    prepare(index, epoch, assembly);
+    make(index, epoch, 0, rows, worker, assembly);
+  }
   complete(index, epoch, worker, assembly, out);
 }
 

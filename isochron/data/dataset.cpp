@@ -36,13 +36,14 @@ const StagePtr& Dataset::stage() const { return shared_->stage; }
 int64_t Dataset::size() const { return shared_->stage->size(); }
 std::vector<ComponentSpec> Dataset::specs() const { return shared_->stage->specs(); }
 
-DatasetIterator Dataset::begin() const {
+DatasetIterator Dataset::begin_pass(bool ahead) const {
   std::shared_ptr<Pipeline> pipeline;
   {
     std::lock_guard lock(shared_->mutex);
     pipeline = std::exchange(shared_->idle, nullptr);
   }
-  if (!pipeline) pipeline = std::make_shared<Pipeline>(shared_->stage);
+  if (!pipeline || (pipeline->ahead() != ahead && !pipeline->restored()))
+    pipeline = std::make_shared<Pipeline>(shared_->stage, ahead, pipeline ? pipeline->next_pass() : 0);
   pipeline->begin();
   {
     std::lock_guard lock(shared_->mutex);
@@ -69,7 +70,7 @@ std::string Dataset::state() const {
 }
 
 void Dataset::restore(std::string_view state) const {
-  auto pipeline = std::make_shared<Pipeline>(shared_->stage);
+  auto pipeline = std::make_shared<Pipeline>(shared_->stage, Pipeline::was_ahead(state));
   pipeline->restore(state);
   std::lock_guard lock(shared_->mutex);
   shared_->idle = pipeline;

@@ -227,7 +227,9 @@ class Dataset {
   Dataset retry(RetryOptions options = {}) const;
 
   // One pass. A second one at the same time gets threads of its own.
-  DatasetIterator begin() const;
+  DatasetIterator begin() const { return begin_pass(false); }
+  // The same, made ahead of the consumer whether or not the stages end in prefetch(): what fit() does.
+  DatasetIterator begin_ahead() const { return begin_pass(true); }
   std::default_sentinel_t end() const { return {}; }
 
   // The place of the pass under way, behind the element last given out: exact also in mid-pass, with shuffles, threads
@@ -248,6 +250,7 @@ class Dataset {
   const StagePtr& stage() const;
 
  private:
+  DatasetIterator begin_pass(bool ahead) const;
   Dataset map_elements(MapFunction f, std::string code, MapOptions options) const;
   Dataset bucket_elements(KeyFunction length, std::vector<int64_t> boundaries, std::vector<int64_t> batch_sizes,
                           BucketOptions options) const;

@@ -17,7 +17,13 @@ Component::Component(const Tensor& tensor) : spec_(tensor.spec()) {
     return;
   }
   data_ = bytes;
-  owner_ = Storage::wrap(const_cast<std::byte*>(bytes), static_cast<size_t>(spec_.bytes()), [tensor] {});
+  const Value& value = tensor.value();
+  // The bytes of a variable are overwritten by later steps, unless somebody holds a handle of this value.
+  if (value.node->role == LeafRole::variable)
+    owner_ =
+        Storage::wrap(const_cast<std::byte*>(bytes), static_cast<size_t>(spec_.bytes()), [held = Tensor(value)] {});
+  else
+    owner_ = value.node->results[static_cast<size_t>(value.index)];
 }
 
 Component::Component(Strings texts, const Shape& shape) : texts_(std::make_shared<Strings>(std::move(texts))) {

@@ -1,10 +1,15 @@
 #include "isochron/data/pipeline.h"
 
 #include "isochron/data/optimize.h"
+#include "isochron/data/stages.h"
 
 namespace isochron::data {
 
-Pipeline::Pipeline(const StagePtr& stage) : plan_(optimized(stage)), fingerprint_(fingerprint_of(*stage)) {
+Pipeline::Pipeline(const StagePtr& stage, bool ahead, uint64_t first_pass)
+    : ahead_(ahead),
+      plan_(optimized(ahead && stage->ahead() == 0 ? prefetch_stage(stage, AUTOTUNE) : stage)),
+      fingerprint_(fingerprint_of(*stage)),
+      epoch_(first_pass) {
   run_.tunings = load_tunings(fingerprint_);
   root_ = run_.stream(plan_);
   consumer_ = std::make_unique<Worker>(run_);
@@ -33,14 +38,18 @@ bool Pipeline::next(Element& out) {
 
 std::string Pipeline::state() {
   StateWriter writer;
+  writer.put(ahead_);
   writer.put(hashed(fingerprint_));
   writer.put(epoch_);
   root_->save(writer);
   return writer.take();
 }
 
+bool Pipeline::was_ahead(std::string_view state) { return StateReader(state).get<bool>(); }
+
 void Pipeline::restore(std::string_view state) {
   StateReader reader(state);
+  ISO_CHECK(reader.get<bool>() == ahead_);
   if (reader.get_string() != hashed(fingerprint_))
     fail<StateError>("restore", "the state was taken of a pipeline with other stages than this one, which ends in {}",
                      plan_->describe());

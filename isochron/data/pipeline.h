@@ -12,7 +12,8 @@ namespace isochron::data {
 
 class Pipeline {
  public:
-  explicit Pipeline(const StagePtr& stage);
+  // `ahead`: as if the stages ended in prefetch().
+  explicit Pipeline(const StagePtr& stage, bool ahead = false, uint64_t first_pass = 0);
   ~Pipeline();
   // Starts the next pass.
   void begin();
@@ -23,16 +24,22 @@ class Pipeline {
   // the same plan.
   std::string state();
   void restore(std::string_view state);
+  // Whether a state was taken of a pipeline made with `ahead`.
+  static bool was_ahead(std::string_view state);
+  bool ahead() const { return ahead_; }
+  bool restored() const { return restored_; }
+  uint64_t next_pass() const { return epoch_; }
 
   PipelineReport report();
 
  private:
+  const bool ahead_;
   StagePtr plan_;
   std::string fingerprint_;
   Run run_;
   std::unique_ptr<Stream> root_;
   std::unique_ptr<Worker> consumer_;
-  uint64_t epoch_ = 0;  // of the next pass to begin
+  uint64_t epoch_;  // of the next pass to begin
   bool restored_ = false;
 };
 

@@ -36,12 +36,9 @@ int64_t memory_budget() {
 }
 
 int64_t stuck_after_ns() {
-  static const int64_t limit = [] {
-    const char* text = std::getenv("ISOCHRON_STUCK_SECONDS");
-    const double seconds = text ? std::atof(text) : 0;
-    return static_cast<int64_t>((seconds > 0 ? seconds : 30) * 1e9);
-  }();
-  return limit;
+  const char* text = std::getenv("ISOCHRON_STUCK_SECONDS");
+  const double seconds = text ? std::atof(text) : 0;
+  return static_cast<int64_t>((seconds > 0 ? seconds : 30) * 1e9);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ Columns columns_of(const char* what, const data::Element& batch, bool needs_y) {
   return columns;
 }
 
-DatasetFeed::DatasetFeed(const char* what, const data::Dataset& dataset) : what_(what), dataset_(dataset.prefetch()) {
+DatasetFeed::DatasetFeed(const char* what, const data::Dataset& dataset) : what_(what), dataset_(dataset) {
   if (dataset.size() >= 0) batches_ = dataset.size();
   if (batches_ == 0) fail<ValueError>(what, "the data set is empty");
 }
@@ -32,7 +32,7 @@ bool DatasetFeed::next(Columns& batch) {
   ScopedSpan span(Phase::input, "next batch");
   const int64_t begin = monotonic_ns();
   if (!pass_) {
-    pass_ = dataset_.begin();
+    pass_ = dataset_.begin_ahead();
     seen_ = 0;
   } else {
     ++*pass_;

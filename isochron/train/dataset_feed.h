@@ -29,7 +29,7 @@ class DatasetFeed {
 
  private:
   const char* const what_;
-  data::Dataset dataset_;  // runs ahead
+  data::Dataset dataset_;
   std::optional<data::DatasetIterator> pass_;
   std::optional<int64_t> batches_;
   int64_t seen_ = 0;

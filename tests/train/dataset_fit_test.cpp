@@ -96,6 +96,28 @@ TEST(FitDataset, ValidatesEvaluatesAndPredicts) {
   EXPECT_EQ(by_tensors.fit(p.x, p.y, {.validation_data = batches, .verbose = 0})["val_mae"].size(), 1u);
 }
 
+TEST(FitDataset, GoesOnInMidPassAfterARestart) {
+  const Problem p;
+  const auto make = [&] { return from_tensor_slices(p.x, p.y).shuffle(64, {.seed = 5}).batch(8); };
+  Sequential whole = linear();
+  whole.fit(make(), {.epochs = 2, .verbose = 0});
+
+  Sequential stopped = linear();
+  const data::Dataset before = make();
+  std::string state;
+  const auto stop =
+      std::make_shared<LambdaCallback>(LambdaCallback::Hooks{.on_train_batch_end = [&](int64_t batch, const Logs&) {
+        if (batch != 4) return;
+        state = before.state();
+        stopped.stop_training = true;
+      }});
+  stopped.fit(before, {.verbose = 0, .callbacks = {stop}});
+  const data::Dataset after = make();
+  after.restore(state);
+  stopped.fit(after, {.epochs = 2, .verbose = 0});
+  EXPECT_TRUE(same_elements(whole.get_weights()[0], stopped.get_weights()[0]));
+}
+
 TEST(FitDataset, BadDataAreNamed) {
   const Problem p;
   const auto message = [&](const data::Dataset& dataset, FitOptions options) -> std::string {
