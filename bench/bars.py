@@ -98,6 +98,21 @@ PIPELINE_BARS = {
     "pipeline-jpeg": (("median", 1.3, ("tf.data", "DataLoader-0", "DataLoader-2")),),
     "pipeline-csv": (("first", 5.0, ("pandas",)), ("first", 3.0, ("tf.data",))),
     "pipeline-tfrecord": (("median", 3.0, ("tf.data",)),),
+    "pipeline-images": (("median", 4.0, ("tf.data",)),),
+    "pipeline-loader": (("median", 20.0, ("DataLoader-0", "DataLoader-2")),),
+    "pipeline-sleep": (),
+    "pipeline-overhead": (),
+}
+# Limits of our own: what is measured, of which runs, in which unit, at most.
+IMAGES_MB = 100_000 * 28 * 28 * 3 * 8 / 2**20
+PIPELINE_LIMITS = {
+    "pipeline-images": (
+        ("first batch", lambda run: run["first_batch_ms"], "ms", 10),
+        ("first pass / later", lambda run: run["passes_ms"][0] / statistics.median(run["passes_ms"][1:]), "x", 1.05),
+        ("peak memory", lambda run: run["rss_mb"] / IMAGES_MB, "x data", 1.2),
+    ),
+    "pipeline-sleep": (("first pass", lambda run: run["passes_ms"][0], "ms", 250),),
+    "pipeline-overhead": (("per element", lambda run: 1e9 / run["elements_per_s"], "ns", 100),),
 }
 
 
@@ -110,6 +125,11 @@ def pass_ms(runs, which):
 def judge_pipelines(results):
     """`results` is {workload: {contestant: [JSON of a run, ...]}}."""
     for workload, contestants in results.items():
+        for measure, value_of, unit, limit in PIPELINE_LIMITS.get(workload, ()) if contestants.get(OURS) else ():
+            value = statistics.median(value_of(run) for run in contestants[OURS])
+            text = f"{value:.3g} {unit}"
+            threads = contestants[OURS][0]["threads"]
+            yield Verdict(workload, threads, measure, text, "", text, f"<= {limit:g} {unit}", value <= limit)
         for which, bar, peers in PIPELINE_BARS.get(workload, ()):
             times = {peer: pass_ms(contestants[peer], which) for peer in peers if contestants.get(peer)}
             if not times or not contestants.get(OURS):

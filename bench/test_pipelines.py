@@ -23,6 +23,13 @@ class PipelineBars(unittest.TestCase):
         verdicts = {verdict.against: verdict.passed for verdict in judge_pipelines({"pipeline-csv": contestants})}
         self.assertEqual(verdicts, {"pandas 900 ms": False, "tf.data 700 ms": True})
 
+    def test_images_from_memory_have_limits_of_their_own(self):
+        good = {"threads": 2, "passes_ms": [104, 100, 100], "first_batch_ms": 9, "rss_mb": 2000}
+        bad = good | {"passes_ms": [106, 100, 100], "first_batch_ms": 11, "rss_mb": 2300}
+        for run_, passed in ((good, True), (bad, False)):
+            verdicts = list(judge_pipelines({"pipeline-images": {"isochron": [run_]}}))
+            self.assertEqual([verdict.passed for verdict in verdicts], [passed] * 3)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -21,6 +21,24 @@ def jpeg():
     )
 
 
+class RandomRows(torch.utils.data.Dataset):
+    def __init__(self):
+        self.x, self.y = torch.randn(10_000, 100), torch.randint(0, 10, (10_000,))
+
+    def __len__(self):
+        return len(self.x)
+
+    def __getitem__(self, i):
+        return self.x[i], self.y[i]
+
+
+def loader():
+    workers = int(arguments.mode.removeprefix("workers"))
+    return torch.utils.data.DataLoader(
+        RandomRows(), batch_size=128, shuffle=True, num_workers=workers, persistent_workers=workers > 0
+    )
+
+
 class PandasBatches:
     """The whole file by pandas.read_csv, as tensors, then slices; read anew in each pass."""
 
@@ -34,6 +52,6 @@ class PandasBatches:
             yield x[start : start + 1024], y[start : start + 1024]
 
 
-make = {"pipeline-jpeg": jpeg, "pipeline-csv": PandasBatches}[arguments.workload]
+make = {"pipeline-jpeg": jpeg, "pipeline-csv": PandasBatches, "pipeline-loader": loader}[arguments.workload]
 name = "pandas" if arguments.mode == "pandas" else "DataLoader-" + arguments.mode.removeprefix("workers")
 run(arguments, make, lambda batch: len(batch[1]), name, torch.__version__)
