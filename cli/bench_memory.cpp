@@ -36,17 +36,17 @@ PipelineResult images(const std::string&, int passes) {
 // PyTorch's tutorial class: rows and labels, element by element.
 struct RandomRows : MapStyleDataset {
   static constexpr int64_t kRows = 10'000, kColumns = 100;
-  std::vector<float> values;
-  std::vector<int64_t> labels;
-  RandomRows() : values(kRows * kColumns), labels(kRows) {
+  Component x, y;
+  RandomRows() {
+    std::vector<float> values(kRows * kColumns);
+    std::vector<int64_t> labels(kRows);
     fill_normal(values.data(), {.seed = 1, .stream = 0}, 0, kRows * kColumns, 0.f, 1.f);
     fill_integers(labels.data(), {.seed = 2, .stream = 0}, 0, kRows, int64_t{0}, int64_t{10});
+    x = Tensor::from_buffer(std::move(values), {kRows, kColumns});
+    y = Tensor::from_buffer(std::move(labels), {kRows});
   }
   int64_t size() const override { return kRows; }
-  Element get(int64_t i) const override {
-    const std::span<const float> row(values.data() + i * kColumns, kColumns);
-    return make_element(Tensor::from_span(row, {kColumns}), labels[static_cast<size_t>(i)]);
-  }
+  Element get(int64_t i) const override { return make_element(row_of(x, i), row_of(y, i)); }
 };
 
 PipelineResult loader(const std::string&, int passes) {

@@ -160,6 +160,7 @@ class IndexedSourceNode : public Indexed {
  private:
   template <class F>
   void guarded(int64_t index, Worker& worker, F&& f) {
+    if (in_memory_) return f();  // too cheap to be counted
     UserCode code(worker, id_, index);
     try {
       f();
@@ -171,6 +172,7 @@ class IndexedSourceNode : public Indexed {
   std::shared_ptr<const IndexedSource> source_;
   const int id_;
   const int64_t size_;
+  const bool in_memory_ = source_->in_memory();
   bool fills_;
 };
 

@@ -226,19 +226,6 @@ TEST(RunAhead, WhatWasLearntIsKeptForTheNextRun) {
   EXPECT_GT(learnt.begin()->second.part_ns, 10'000'000);
 }
 
-TEST(RunAhead, AFunctionThatDoesNotReturnIsNamed) {
-  setenv("ISOCHRON_STUCK_SECONDS", "0.05", 1);
-  const Dataset dataset = range(5).map(
-      [](int64_t x) {
-        if (x == 3) nap(400'000);
-        return x;
-      },
-      {.num_parallel_calls = 2, .name = "stuck"});
-  numbers(dataset);
-  unsetenv("ISOCHRON_STUCK_SECONDS");
-  EXPECT_THAT(dataset.report().to_string(), HasSubstr("map(stuck, 2 in parallel) has been at element 3 for 0."));
-}
-
 // Every stage, in mid-pass: what comes after restoring is what would have come anyway.
 std::vector<std::pair<std::string, Dataset>> restorable() {
   const MapOptions parallel{.num_parallel_calls = 4};
