@@ -1,4 +1,6 @@
 // Norm layers against Keras and PyTorch (tests/references/normalization.json), and noise by its statistics.
+#include <cmath>
+
 #include "isochron/exec/function.h"
 #include "isochron/graph/tape.h"
 #include "isochron/nn/layers.h"
