@@ -1,6 +1,7 @@
 #include "isochron/graph/gradient.h"
 
 #include <unordered_map>
+#include <unordered_set>
 
 #include "isochron/graph/walk.h"
 #include "isochron/ops/create.h"
@@ -10,8 +11,10 @@
 namespace isochron {
 namespace {
 
-// The differentiable nodes below the targets, inputs before uses.
-std::vector<NodePtr> differentiable_below(std::span<const Tensor> targets) {
+// The differentiable nodes below the targets down to `ended`, inputs before uses.
+std::vector<NodePtr> differentiable_below(std::span<const Tensor> targets, std::span<const Tensor> ends) {
+  std::unordered_set<const Node*> ended;
+  for (const Tensor& end : ends) ended.insert(end.value().node.get());
   std::vector<NodePtr> order;
   std::unordered_map<const Node*, bool> seen;
   std::vector<std::pair<NodePtr, size_t>> stack;
@@ -23,7 +26,7 @@ std::vector<NodePtr> differentiable_below(std::span<const Tensor> targets) {
     while (!stack.empty()) {
       auto& [node, next] = stack.back();
       // A variable's value is where gradients end, however it came about.
-      if (node->variable || next == node->inputs.size()) {
+      if (node->variable || next == node->inputs.size() || ended.contains(node.get())) {
         order.push_back(node);
         stack.pop_back();
         continue;
@@ -70,14 +73,17 @@ void check_target(const Tensor& target) {
     fail<DTypeError>("gradient", "only floating values have gradients, got {}", target.dtype());
 }
 
-Adjoints differentiate(std::span<const Tensor> targets, std::span<const Tensor> seeds) {
+Adjoints differentiate(std::span<const Tensor> targets, std::span<const Tensor> seeds,
+                       std::span<const Tensor> ends = {}) {
   NodePhaseScope phase(Phase::backward);
   Adjoints adjoints;
   for (size_t i = 0; i < targets.size(); ++i) {
     check_target(targets[i]);
     adjoints.add(targets[i].value(), i < seeds.size() && seeds[i].defined() ? seeds[i] : ones_like(targets[i]));
   }
-  const std::vector<NodePtr> order = differentiable_below(targets);
+  const std::vector<NodePtr> order = differentiable_below(targets, ends);
+  std::unordered_set<const Node*> ended;
+  for (const Tensor& end : ends) ended.insert(end.value().node.get());
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
     const NodePtr& node = *it;
     const auto found = adjoints.of_node.find(node.get());
@@ -86,7 +92,7 @@ Adjoints differentiate(std::span<const Tensor> targets, std::span<const Tensor> 
       adjoints.add_to_variable(node->variable, found->second[0]);
       continue;
     }
-    if (!node->op || node->inputs.empty()) continue;
+    if (!node->op || node->inputs.empty() || ended.contains(node.get())) continue;
     if (!node->op->gradient)
       fail<ValueError>(node->op->name, "has no gradient: {}; put stop_gradient around it or leave it out of the loss",
                        node->op->no_gradient);
@@ -103,8 +109,8 @@ Adjoints differentiate(std::span<const Tensor> targets, std::span<const Tensor> 
 }  // namespace
 
 std::vector<Tensor> gradients(std::span<const Tensor> targets, std::span<const Tensor> seeds,
-                              std::span<const Tensor> sources) {
-  Adjoints adjoints = differentiate(targets, seeds);
+                              std::span<const Tensor> sources, bool end_at_sources) {
+  Adjoints adjoints = differentiate(targets, seeds, end_at_sources ? sources : std::span<const Tensor>());
   std::vector<Tensor> result;
   for (const Tensor& source : sources) {
     const Value& value = source.value();

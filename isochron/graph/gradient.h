@@ -12,8 +12,9 @@ namespace isochron {
 // d(sum over targets of target * seed) / d(source) for each source; undefined where a source has no influence.
 // A seed may be undefined: ones. StateError when a target's history was released; ValueError when a path runs
 // through an op that has no gradient and is neither constant nor bool.
+// `end_at_sources`: what lies below a source is not looked at.
 std::vector<Tensor> gradients(std::span<const Tensor> targets, std::span<const Tensor> seeds,
-                              std::span<const Tensor> sources);
+                              std::span<const Tensor> sources, bool end_at_sources = false);
 
 // d(target)/d(variable) for every variable below it, by the variable's id, in a fixed order.
 struct VariableGradient {

@@ -16,7 +16,7 @@ class Activation : public Layer {
   explicit Activation(ActivationFunction activation, LayerOptions options = {}) : activation_(std::move(activation)) {
     set_name(std::move(options.name));
   }
-  std::string class_name() const override { return "Activation"; }
+  ISO_LAYER(Activation)
   bool supports_masking() const override { return true; }
   Tensor call(const Tensor& x, const CallContext&) override { return activation_(x); }
 

@@ -43,7 +43,7 @@ class MultiHeadAttention : public Layer {
  public:
   // ValueError unless all are positive.
   MultiHeadAttention(int64_t num_heads, int64_t key_dim, MultiHeadAttentionOptions options = {});
-  std::string class_name() const override { return "MultiHeadAttention"; }
+  ISO_LAYER(MultiHeadAttention)
   bool supports_masking() const override { return true; }
   void build(const Shape& input) override;
   using Layer::operator();
@@ -83,7 +83,7 @@ struct TransformerLayerOptions {
 class TransformerEncoderLayer : public Layer {
  public:
   TransformerEncoderLayer(int64_t num_heads, int64_t feedforward_dim, TransformerLayerOptions options = {});
-  std::string class_name() const override { return "TransformerEncoderLayer"; }
+  ISO_LAYER(TransformerEncoderLayer)
   bool supports_masking() const override { return true; }
   void build(const Shape& input) override;
   Tensor call(const Tensor& x, const CallContext& context) override;
@@ -102,7 +102,7 @@ class TransformerEncoderLayer : public Layer {
 class TransformerDecoderLayer : public Layer {
  public:
   TransformerDecoderLayer(int64_t num_heads, int64_t feedforward_dim, TransformerLayerOptions options = {});
-  std::string class_name() const override { return "TransformerDecoderLayer"; }
+  ISO_LAYER(TransformerDecoderLayer)
   bool supports_masking() const override { return true; }
   void build(const Shape& input) override;
   using Layer::operator();
@@ -126,7 +126,7 @@ class TransformerDecoderLayer : public Layer {
 class PositionEmbedding : public Layer {
  public:
   explicit PositionEmbedding(int64_t max_length, LayerOptions options = {});
-  std::string class_name() const override { return "PositionEmbedding"; }
+  ISO_LAYER(PositionEmbedding)
   bool supports_masking() const override { return true; }
   void build(const Shape& input) override;
   Tensor call(const Tensor& x, const CallContext& context) override;
@@ -141,7 +141,7 @@ class PositionEmbedding : public Layer {
 class SinusoidalPositions : public Layer {
  public:
   explicit SinusoidalPositions(LayerOptions options = {}) { set_name(std::move(options.name)); }
-  std::string class_name() const override { return "SinusoidalPositions"; }
+  ISO_LAYER(SinusoidalPositions)
   bool supports_masking() const override { return true; }
   Tensor call(const Tensor& x, const CallContext& context) override;
   Shape output_shape(const Shape& input) const override { return input; }

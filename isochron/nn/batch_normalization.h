@@ -34,7 +34,7 @@ class BatchNormalization : public Layer {
  public:
   // ValueError unless momentum is in [0, 1] and epsilon is positive.
   explicit BatchNormalization(BatchNormalizationOptions options = {});
-  std::string class_name() const override { return "BatchNormalization"; }
+  ISO_LAYER(BatchNormalization)
   bool supports_masking() const override { return true; }
   void build(const Shape& input) override;
   Tensor call(const Tensor& x, const CallContext& context) override;

@@ -52,14 +52,17 @@ class Conv : public SpatialLayer {
 };
 
 struct Conv1D : Conv {
+  ISO_LAYER(Conv1D)
   Conv1D(int64_t filters, Sizes kernel_size, ConvLayerOptions options = {})
       : Conv("Conv1D", 1, filters, kernel_size, std::move(options)) {}
 };
 struct Conv2D : Conv {
+  ISO_LAYER(Conv2D)
   Conv2D(int64_t filters, Sizes kernel_size, ConvLayerOptions options = {})
       : Conv("Conv2D", 2, filters, kernel_size, std::move(options)) {}
 };
 struct Conv3D : Conv {
+  ISO_LAYER(Conv3D)
   Conv3D(int64_t filters, Sizes kernel_size, ConvLayerOptions options = {})
       : Conv("Conv3D", 3, filters, kernel_size, std::move(options)) {}
 };
@@ -102,14 +105,17 @@ class ConvTranspose : public SpatialLayer {
 };
 
 struct Conv1DTranspose : ConvTranspose {
+  ISO_LAYER(Conv1DTranspose)
   Conv1DTranspose(int64_t filters, Sizes kernel_size, ConvTransposeLayerOptions options = {})
       : ConvTranspose("Conv1DTranspose", 1, filters, kernel_size, std::move(options)) {}
 };
 struct Conv2DTranspose : ConvTranspose {
+  ISO_LAYER(Conv2DTranspose)
   Conv2DTranspose(int64_t filters, Sizes kernel_size, ConvTransposeLayerOptions options = {})
       : ConvTranspose("Conv2DTranspose", 2, filters, kernel_size, std::move(options)) {}
 };
 struct Conv3DTranspose : ConvTranspose {
+  ISO_LAYER(Conv3DTranspose)
   Conv3DTranspose(int64_t filters, Sizes kernel_size, ConvTransposeLayerOptions options = {})
       : ConvTranspose("Conv3DTranspose", 3, filters, kernel_size, std::move(options)) {}
 };
@@ -150,10 +156,12 @@ class DepthwiseConv : public SpatialLayer {
 };
 
 struct DepthwiseConv1D : DepthwiseConv {
+  ISO_LAYER(DepthwiseConv1D)
   explicit DepthwiseConv1D(Sizes kernel_size, DepthwiseConvOptions options = {})
       : DepthwiseConv("DepthwiseConv1D", 1, kernel_size, std::move(options)) {}
 };
 struct DepthwiseConv2D : DepthwiseConv {
+  ISO_LAYER(DepthwiseConv2D)
   explicit DepthwiseConv2D(Sizes kernel_size, DepthwiseConvOptions options = {})
       : DepthwiseConv("DepthwiseConv2D", 2, kernel_size, std::move(options)) {}
 };
@@ -201,10 +209,12 @@ class SeparableConv : public SpatialLayer {
 };
 
 struct SeparableConv1D : SeparableConv {
+  ISO_LAYER(SeparableConv1D)
   SeparableConv1D(int64_t filters, Sizes kernel_size, SeparableConvOptions options = {})
       : SeparableConv("SeparableConv1D", 1, filters, kernel_size, std::move(options)) {}
 };
 struct SeparableConv2D : SeparableConv {
+  ISO_LAYER(SeparableConv2D)
   SeparableConv2D(int64_t filters, Sizes kernel_size, SeparableConvOptions options = {})
       : SeparableConv("SeparableConv2D", 2, filters, kernel_size, std::move(options)) {}
 };

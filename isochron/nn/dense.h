@@ -25,7 +25,7 @@ class Dense : public Layer {
  public:
   // ValueError unless units is positive.
   explicit Dense(int64_t units, DenseOptions options = {});
-  std::string class_name() const override { return "Dense"; }
+  ISO_LAYER(Dense)
   bool supports_masking() const override { return true; }
   void build(const Shape& input) override;
   Tensor call(const Tensor& x, const CallContext& context) override;

@@ -34,7 +34,7 @@ class Dropout : public Layer {
  public:
   // ValueError unless rate is in [0, 1].
   explicit Dropout(double rate, DropoutOptions options = {});
-  std::string class_name() const override { return "Dropout"; }
+  ISO_LAYER(Dropout)
   bool supports_masking() const override { return true; }
   Tensor call(const Tensor& x, const CallContext& context) override;
   Shape output_shape(const Shape& input) const override { return input; }

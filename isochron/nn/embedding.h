@@ -27,7 +27,7 @@ class Embedding : public Layer {
  public:
   // ValueError unless both are positive.
   Embedding(int64_t input_dim, int64_t output_dim, EmbeddingOptions options = {});
-  std::string class_name() const override { return "Embedding"; }
+  ISO_LAYER(Embedding)
   void build(const Shape& input) override;
   // x holds whole numbers of any dtype; IndexError names one outside [0, input_dim).
   Tensor call(const Tensor& x, const CallContext& context) override;

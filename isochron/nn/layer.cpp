@@ -2,6 +2,7 @@
 
 #include <map>
 #include <mutex>
+#include <unordered_set>
 
 #include "isochron/exec/first_bad_op.h"
 #include "isochron/exec/function.h"
@@ -10,9 +11,7 @@
 #include "isochron/timeline/timeline.h"
 
 namespace isochron {
-namespace {
 
-// "BatchNormalization" -> "batch_normalization", "Conv2DTranspose" -> "conv2d_transpose", as Keras does it.
 std::string snake_case(const std::string& name) {
   const auto is_lower = [&](size_t i) { return i < name.size() && name[i] >= 'a' && name[i] <= 'z'; };
   std::string out;
@@ -24,7 +23,7 @@ std::string snake_case(const std::string& name) {
   return out;
 }
 
-std::string unique_name(const std::string& base) {
+std::string unique_layer_name(const std::string& base) {
   static std::mutex mutex;
   static std::map<std::string, int> used;
   std::lock_guard lock(mutex);
@@ -32,10 +31,8 @@ std::string unique_name(const std::string& base) {
   return n ? fmt::format("{}_{}", base, n) : base;
 }
 
-}  // namespace
-
 const std::string& Layer::name() const {
-  if (name_.empty()) name_ = unique_name(snake_case(class_name()));
+  if (name_.empty()) name_ = unique_layer_name(snake_case(class_name()));
   return name_;
 }
 
@@ -46,16 +43,22 @@ const Shape& Layer::input_shape() const {
   return input_shape_;
 }
 
-void Layer::ensure_built(const Shape& input) {
+void Layer::ensure_built(const std::vector<Shape>& inputs) {
   if (built_) return;
   ScopedSpan span(Phase::build, "build");
-  build(input);
-  input_shape_ = input;
+  many() ? build_many(inputs) : build(inputs.front());
+  input_shape_ = inputs.front();
   built_ = true;
   if (!trainable_) set_trainable(false);
 }
 
 Tensor Layer::operator()(const Tensor& x, CallContext context) {
+  if (many()) {
+    std::vector<Tensor> results = (*this)(std::vector<Tensor>{x}, context);
+    if (results.size() == 1) return results[0];
+    fail<ValueError>(class_name(), "layer \"{}\" gives {} outputs: call it with a list, layer({{x}}), to get them all",
+                     name(), results.size());
+  }
   if (x.rank() < 1) fail<ShapeError>(class_name(), "needs a batch, (batch, …), got a scalar");
   ensure_built(Shape(x.shape().dims().subspan(1)));
   if (!context.mask.defined()) context.mask = mask_of(x);
@@ -66,6 +69,26 @@ Tensor Layer::operator()(const Tensor& x, CallContext context) {
 }
 
 Tensor Layer::compute_mask(const Tensor&, const Tensor& mask) { return supports_masking() ? mask : Tensor(); }
+
+std::vector<Tensor> Layer::operator()(const std::vector<Tensor>& inputs, CallContext context) {
+  if (!many()) {
+    if (inputs.size() != 1)
+      fail<ValueError>(class_name(), "layer \"{}\" takes one input, got {}", name(), inputs.size());
+    return {(*this)(inputs[0], context)};
+  }
+  if (inputs.empty()) fail<ValueError>(class_name(), "needs at least one input");
+  std::vector<Shape> shapes;
+  for (const Tensor& input : inputs) {
+    if (input.rank() < 1) fail<ShapeError>(class_name(), "needs batches, (batch, …), got a scalar");
+    shapes.push_back(input.shape().erase(0));
+  }
+  ensure_built(shapes);
+  return call_many(inputs, context);
+}
+
+std::vector<Tensor> Layer::call_many(const std::vector<Tensor>& inputs, const CallContext& context) {
+  return {call(inputs.front(), context)};
+}
 
 Shape Layer::output_shape(const Shape& input) const {
   // Nothing runs: the result is pending and dropped.
@@ -83,15 +106,26 @@ Variable Layer::add_weight(const std::string& weight_name, const Shape& shape, c
   return variable;
 }
 
+// A layer that two others share is visited once.
 template <class F>
 void Layer::each_weight(F&& f) const {
-  for (const Weight& weight : weights_) f(weight);
-  for (const auto& layer : sublayers_) layer->each_weight(f);
+  std::unordered_set<const Layer*> seen;
+  const auto visit = [&](const auto& self, const Layer& layer) -> void {
+    if (!seen.insert(&layer).second) return;
+    for (const Weight& weight : layer.weights_) f(weight);
+    for (const auto& inner : layer.sublayers_) self(self, *inner);
+  };
+  visit(visit, *this);
 }
 
 std::vector<Variable> Layer::weights() const {
   std::vector<Variable> out;
   each_weight([&](const Weight& w) { out.push_back(w.variable); });
+  return out;
+}
+std::vector<Variable> Layer::own_weights() const {
+  std::vector<Variable> out;
+  for (const Weight& weight : weights_) out.push_back(weight.variable);
   return out;
 }
 std::vector<Variable> Layer::trainable_variables() const {
@@ -122,6 +156,7 @@ void Layer::set_trainable(bool on) {
     weight.variable.value().node->differentiable = on && weight.trainable;
   }
   for (const auto& layer : sublayers_) layer->set_trainable(on);
+  if (shared_) shared_->set_trainable(on);
 }
 
 std::vector<Tensor> Layer::losses() const {

@@ -2,7 +2,7 @@
 //
 //   class Scale : public Layer {                                  // a layer of one's own
 //    public:
-//     std::string class_name() const override { return "Scale"; }
+//     ISO_LAYER(Scale)
 //     void build(const Shape& input) override { scale_ = add_weight("scale", {input[-1]}, "ones"); }
 //     Tensor call(const Tensor& x, const CallContext&) override { return x * scale_; }
 //    private:
@@ -11,6 +11,8 @@
 //
 // Shapes in build() and output_shape() are those of one example, without the batch axis. A layer is built once, on its
 // first call or by its model; its weights keep their shapes for life.
+//
+// A layer of several inputs or outputs overrides many(), call_many() and, if it has weights, build_many().
 #pragma once
 
 #include <memory>
@@ -18,6 +20,7 @@
 #include <vector>
 
 #include "isochron/nn/initializers.h"
+#include "isochron/nn/symbolic.h"
 #include "isochron/nn/weight_rules.h"
 #include "isochron/tensor/tensor.h"
 
@@ -35,16 +38,34 @@ struct WeightOptions {
   DType dtype = DType::float32;
 };
 
+struct LoadWeightsOptions {
+  bool skip_mismatch = false;  // take what fits and leave the rest as it is
+};
+
+// "BatchNormalization" -> "batch_normalization", "Conv2D" -> "conv2d".
+std::string snake_case(const std::string& name);
+// "dense", "dense_1", …: unique in the process.
+std::string unique_layer_name(const std::string& base);
+
 // What layers take that have nothing else to be told.
 struct LayerOptions {
   std::string name = {};
 };
 
-class Layer {
+// The name of a layer's class, and how to copy it: in the public part of every class of layers.
+#define ISO_LAYER(Class)                                                  \
+  std::string class_name() const override { return #Class; }              \
+  std::shared_ptr<::isochron::Layer> clone() const override {             \
+    return std::make_shared<std::remove_cvref_t<decltype(*this)>>(*this); \
+  }
+
+class Layer : public std::enable_shared_from_this<Layer> {
  public:
   virtual ~Layer() = default;
 
   virtual std::string class_name() const = 0;
+  // A copy that shares the weights; null when the class does not say how (ISO_LAYER does).
+  virtual std::shared_ptr<Layer> clone() const { return nullptr; }
   virtual void build(const Shape& /*input*/) {}
   // x is (batch, …).
   virtual Tensor call(const Tensor& x, const CallContext& context) = 0;
@@ -57,9 +78,19 @@ class Layer {
   // The mask of the output; `mask` is the input's and may be undefined, as the result may.
   virtual Tensor compute_mask(const Tensor& x, const Tensor& mask);
 
+  // Whether these are called in place of build() and call().
+  virtual bool many() const { return false; }
+  virtual void build_many(const std::vector<Shape>& inputs) { build(inputs.front()); }
+  virtual std::vector<Tensor> call_many(const std::vector<Tensor>& inputs, const CallContext& context);
+
   // Builds the layer if need be, and calls it; masks are taken from x and attached to the result.
   Tensor operator()(const Tensor& x, CallContext context = {});
-  void ensure_built(const Shape& input);
+  std::vector<Tensor> operator()(const std::vector<Tensor>& inputs, CallContext context = {});
+  // A call in a functional model: builds the layer, checks that the inputs fit, and computes nothing.
+  SymbolicTensor operator()(const SymbolicTensor& x);
+  SymbolicTensors operator()(const std::vector<SymbolicTensor>& inputs);
+  void ensure_built(const Shape& input) { ensure_built(std::vector<Shape>{input}); }
+  void ensure_built(const std::vector<Shape>& inputs);
   bool built() const { return built_; }
   // The per-example shape the layer was built for; StateError before.
   const Shape& input_shape() const;
@@ -73,6 +104,9 @@ class Layer {
   std::vector<Variable> trainable_variables() const;
   std::vector<Variable> non_trainable_variables() const;
   int64_t count_params() const;
+  // The layers this one is made of, and the weights that are its own.
+  const std::vector<std::shared_ptr<Layer>>& parts() const { return sublayers_; }
+  std::vector<Variable> own_weights() const;
   // Frozen weights get no gradients; takes effect when the model is compiled.
   bool trainable() const { return trainable_; }
   void set_trainable(bool on);
@@ -99,6 +133,7 @@ class Layer {
   };
   template <class F>
   void each_weight(F&& f) const;
+  std::shared_ptr<Layer> shared();
 
   mutable std::string name_;
   std::vector<Weight> weights_;
@@ -106,6 +141,8 @@ class Layer {
   Shape input_shape_;
   bool built_ = false;
   bool trainable_ = true;
+  std::shared_ptr<Layer> shared_;  // the copy that functional models hold
+  size_t symbolic_calls_ = 0;
 };
 
 // Any layer as an argument: `Sequential{Dense(128), Dense(10)}`.

@@ -29,7 +29,7 @@ struct LayerNormalizationOptions {
 class LayerNormalization : public Layer {
  public:
   explicit LayerNormalization(LayerNormalizationOptions options = {});
-  std::string class_name() const override { return "LayerNormalization"; }
+  ISO_LAYER(LayerNormalization)
   bool supports_masking() const override { return true; }
   void build(const Shape& input) override;
   Tensor call(const Tensor& x, const CallContext& context) override;
@@ -61,7 +61,7 @@ struct GroupNormalizationOptions {
 class GroupNormalization : public Layer {
  public:
   explicit GroupNormalization(GroupNormalizationOptions options = {});
-  std::string class_name() const override { return "GroupNormalization"; }
+  ISO_LAYER(GroupNormalization)
   bool supports_masking() const override { return true; }
   void build(const Shape& input) override;
   Tensor call(const Tensor& x, const CallContext& context) override;
@@ -83,7 +83,7 @@ struct RMSNormalizationOptions {
 class RMSNormalization : public Layer {
  public:
   explicit RMSNormalization(RMSNormalizationOptions options = {});
-  std::string class_name() const override { return "RMSNormalization"; }
+  ISO_LAYER(RMSNormalization)
   bool supports_masking() const override { return true; }
   void build(const Shape& input) override;
   Tensor call(const Tensor& x, const CallContext& context) override;

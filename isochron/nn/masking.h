@@ -22,7 +22,7 @@ void set_mask(const Tensor& x, const Tensor& mask);
 class Masking : public Layer {
  public:
   explicit Masking(double mask_value = 0, LayerOptions options = {});
-  std::string class_name() const override { return "Masking"; }
+  ISO_LAYER(Masking)
   Tensor call(const Tensor& x, const CallContext&) override;
   Tensor compute_mask(const Tensor& x, const Tensor& mask) override;
   Shape output_shape(const Shape& input) const override { return input; }

@@ -66,6 +66,7 @@ class AnyMetric {
   template <class M>
   requires std::is_base_of_v<Metric, std::remove_cvref_t<M>> AnyMetric(M&& metric)
       : metric_(std::make_shared<std::remove_cvref_t<M>>(std::forward<M>(metric))) {}
+  bool is_object() const { return metric_ != nullptr; }
   // The metric for targets and predictions of these specs.
   std::shared_ptr<Metric> resolve(const TensorSpec& y_true, const TensorSpec& y_pred) const;
 

@@ -3,12 +3,25 @@
 #include <fmt/ranges.h>
 
 #include <cstring>
+#include <unordered_set>
 
+#include "isochron/base/names.h"
 #include "isochron/exec/variables.h"
+#include "isochron/nn/model_graph.h"
+#include "isochron/ops/elementwise.h"
 
 namespace isochron {
 
 Model::Model() = default;
+
+Model::Model(const SymbolicTensors& inputs, const SymbolicTensors& outputs, ModelOptions options)
+    : graph_(ModelGraph::from(inputs, outputs)) {
+  set_name(options.name.empty() ? unique_layer_name("functional") : std::move(options.name));
+  std::vector<Shape> shapes;
+  for (const SymbolicTensor& input : inputs) shapes.push_back(input.shape());
+  for (auto& layer : graph_->layers()) add_sublayer(std::move(layer));
+  ensure_built(shapes);
+}
 
 std::vector<Tensor> Model::get_weights() const {
   std::vector<Tensor> copies;
@@ -41,73 +54,75 @@ void Model::set_weights(const std::vector<Tensor>& values) {
   }
 }
 
-namespace {
+bool Model::many() const { return graph_ && (graph_->inputs.size() > 1 || graph_->outputs.size() > 1); }
 
-std::string with_commas(int64_t n) {
-  std::string digits = std::to_string(n), out;
-  for (size_t i = 0; i < digits.size(); ++i) {
-    if (i && (digits.size() - i) % 3 == 0) out += ',';
-    out += digits[i];
+Tensor Model::call(const Tensor& x, const CallContext& context) {
+  if (!graph_)
+    fail<StateError>(class_name(), "define call() in the class of the model, or make it by Model(inputs, outputs)");
+  return graph_->run({x}, context)[0];
+}
+
+std::vector<Tensor> Model::call_many(const std::vector<Tensor>& inputs, const CallContext& context) {
+  return graph_ ? graph_->run(inputs, context) : Layer::call_many(inputs, context);
+}
+
+Shape Model::output_shape(const Shape& input) const {
+  return graph_ ? graph_->output_symbols[0].shape() : Layer::output_shape(input);
+}
+
+std::shared_ptr<Layer> Model::get_layer(const std::string& wanted) const {
+  const std::vector<std::shared_ptr<Layer>> all = layers();
+  std::vector<std::string_view> known;
+  for (const auto& layer : all) {
+    if (layer->name() == wanted) return layer;
+    known.push_back(layer->name());
   }
-  return out;
+  fail<ValueError>("get_layer", "model \"{}\" has no layer \"{}\"{}", name(), wanted, did_you_mean(wanted, known));
 }
 
-std::string size_text(int64_t bytes) {
-  if (bytes < 1024) return fmt::format("{} B", bytes);
-  if (bytes < 1024 * 1024) return fmt::format("{:.2f} KB", static_cast<double>(bytes) / 1024);
-  if (bytes < int64_t{1024} * 1024 * 1024) return fmt::format("{:.2f} MB", static_cast<double>(bytes) / (1024 * 1024));
-  return fmt::format("{:.2f} GB", static_cast<double>(bytes) / (1024.0 * 1024 * 1024));
+std::shared_ptr<Layer> Model::get_layer(int64_t index) const {
+  const std::vector<std::shared_ptr<Layer>> all = layers();
+  const auto count = static_cast<int64_t>(all.size());
+  if (index < -count || index >= count)
+    fail<IndexError>("get_layer", "model \"{}\" has {} layers, got index {}", name(), count, index);
+  return all[static_cast<size_t>(index < 0 ? index + count : index)];
 }
 
+namespace {
+const ModelGraph& functional(const Model& model, const char* what) {
+  if (!model.graph())
+    fail<StateError>(what, "\"{}\" is no functional model: make it by Model(inputs, outputs)", model.name());
+  return *model.graph();
+}
 }  // namespace
 
-std::string Model::summary() const {
-  std::vector<std::array<std::string, 3>> rows;
-  rows.push_back({"Layer (type)", "Output Shape", "Param #"});
-  for (const std::shared_ptr<Layer>& layer : layers()) {
-    std::string shape = "?";
-    if (layer->built()) {
-      const Shape out = layer->output_shape(layer->input_shape());
-      shape = out.rank() ? fmt::format("(None, {})", fmt::join(out.begin(), out.end(), ", ")) : "(None,)";
-    }
-    rows.push_back({fmt::format("{} ({})", layer->name(), layer->class_name()), shape,
-                    layer->built() ? with_commas(layer->count_params()) : "0 (unbuilt)"});
+std::vector<SymbolicTensor> Model::inputs() const { return functional(*this, "inputs").input_symbols; }
+std::vector<SymbolicTensor> Model::outputs() const { return functional(*this, "outputs").output_symbols; }
+
+SymbolicTensor Model::output_of(const std::string& wanted) const {
+  const ModelGraph& graph = functional(*this, "output_of");
+  const std::shared_ptr<Layer> layer = get_layer(wanted);
+  // The symbolic tensors of a model hold all that lead to them.
+  std::vector<SymbolicTensor> open = graph.output_symbols;
+  std::unordered_set<const SymbolicCall*> seen;
+  SymbolicTensor found;
+  while (!open.empty()) {
+    const SymbolicTensor symbol = open.back();
+    open.pop_back();
+    if (!seen.insert(symbol.call().get()).second) continue;
+    if (symbol.layer() == layer && (!found.defined() || symbol.call()->number < found.call()->number))
+      found = {symbol.call(), 0};
+    open.insert(open.end(), symbol.call()->inputs.begin(), symbol.call()->inputs.end());
   }
-  std::array<size_t, 3> width{};
-  for (const auto& row : rows)
-    for (size_t i = 0; i < 3; ++i) width[i] = std::max(width[i], row[i].size());
-  const auto rule = [&](const char* left, const char* fill, const char* middle, const char* right) {
-    std::string line = left;
-    for (size_t i = 0; i < 3; ++i) {
-      for (size_t k = 0; k < width[i] + 2; ++k) line += fill;
-      line += i < 2 ? middle : right;
-    }
-    return line + "\n";
-  };
-  std::string text = fmt::format("Model: \"{}\"\n", name());
-  text += rule("┏", "━", "┳", "┓");
-  for (size_t r = 0; r < rows.size(); ++r) {
-    const char* bar = r ? "│" : "┃";
-    text += fmt::format("{0} {1:<{4}} {0} {2:<{5}} {0} {3:>{6}} {0}\n", bar, rows[r][0], rows[r][1], rows[r][2],
-                        width[0], width[1], width[2]);
-    if (r == 0)
-      text += rule("┡", "━", "╇", "┩");
-    else if (r + 1 < rows.size())
-      text += rule("├", "─", "┼", "┤");
-  }
-  text += rule("└", "─", "┴", "┘");
-  const auto line = [&](const char* label, const std::vector<Variable>& variables) {
-    int64_t count = 0, bytes = 0;
-    for (const Variable& v : variables) {
-      count += v.elements();
-      bytes += v.spec().bytes();
-    }
-    text += fmt::format(" {}: {} ({})\n", label, with_commas(count), size_text(bytes));
-  };
-  line("Total params", weights());
-  line("Trainable params", trainable_variables());
-  line("Non-trainable params", non_trainable_variables());
-  return text;
+  ISO_CHECK(found.defined());
+  return found;
+}
+
+std::vector<std::string> Model::input_names() const {
+  return graph_ ? graph_->input_names : std::vector<std::string>{"x"};
+}
+std::vector<std::string> Model::output_names() const {
+  return graph_ ? graph_->output_names : std::vector<std::string>{"output"};
 }
 
 Sequential::Sequential(std::initializer_list<AnyLayer> layers) {
@@ -154,10 +169,25 @@ Shape Sequential::output_shape(const Shape& input) const {
   return shape;
 }
 
+Input::Input(Shape shape, InputOptions options) : shape_(shape), dtype_(options.dtype) {
+  set_name(std::move(options.name));
+  auto layer = std::make_shared<Input>(*this);
+  layer->set_name(name());
+  layer->ensure_built(shape_);
+  symbol_ = std::make_shared<SymbolicCall>();
+  symbol_->layer = std::move(layer);
+  symbol_->outputs = {{dtype_, shape_}};
+}
+
+Input::operator SymbolicTensor() const {
+  if (symbol_) return {symbol_, 0};
+  return Input(shape_, {name(), dtype_});
+}
+
 Tensor Input::call(const Tensor& x, const CallContext&) {
   if (x.rank() != shape_.rank() + 1 || Shape(x.shape().dims().subspan(1)) != shape_)
     fail<ShapeError>("Input", "the model takes examples of shape {}, got a batch of shape {}", shape_, x.shape());
-  return x;
+  return x.dtype() == dtype_ || dtype_ == DType::float32 ? x : cast(x, dtype_);
 }
 
 }  // namespace isochron

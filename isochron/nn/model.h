@@ -5,6 +5,16 @@
 //   {"accuracy"}}); History history = model.fit(x, y, {.epochs = 10, .validation_split = 0.1}); model.evaluate(x_test,
 //   y_test);  model.predict(x_test);
 //
+// Models that are no plain chain are written with symbolic tensors (symbolic.h), and may have several inputs and
+// outputs:
+//
+//   auto title = Input({40}, {.name = "title"}), body = Input({200}, {.name = "body"});
+//   auto x = Concatenate()({Dense(16)(title), Dense(16)(body)});
+//   Model model({title, body}, {Dense(1, {.name = "priority"})(x), Dense(4, {.name = "department"})(x)});
+//   model.compile({.loss = {{"priority", "mse"}, {"department", SparseCategoricalCrossentropy({.from_logits = true})}},
+//                  .metrics = {{"department", {"accuracy"}}}, .loss_weights = {{"priority", 0.2}}});
+//   model.fit({t, b}, {p, d}, {.epochs = 2});                 // or by name: {{"title", t}, {"body", b}}
+//
 // Copies of a model share its weights and its compilation. How training runs is told in train/.
 #pragma once
 
@@ -18,6 +28,7 @@
 #include "isochron/nn/layer.h"
 #include "isochron/nn/loss.h"
 #include "isochron/nn/metric.h"
+#include "isochron/nn/per_output.h"
 #include "isochron/optim/any_optimizer.h"
 
 namespace isochron {
@@ -38,17 +49,18 @@ enum class NanPolicy {
 
 struct CompileOptions {
   AnyOptimizer optimizer = "rmsprop";
-  AnyLoss loss = {};
-  std::vector<AnyMetric> metrics = {};
+  PerOutput<AnyLoss> loss = {};  // an output that is not named has none, and no targets
+  MetricsByOutput metrics = {};
+  PerOutput<double> loss_weights = {};
   NanPolicy nan_policy = NanPolicy::raise;
 };
 
 // Tensors, or a data set of batches.
 struct ValidationData {
-  ValidationData(Tensor x_, Tensor y_, Tensor sample_weight_ = {})
+  ValidationData(Tensors x_, Tensors y_, Tensors sample_weight_ = {})
       : x(std::move(x_)), y(std::move(y_)), sample_weight(std::move(sample_weight_)) {}
   ValidationData(const data::Dataset& dataset);
-  Tensor x, y, sample_weight;
+  Tensors x, y, sample_weight;
   std::shared_ptr<const data::Dataset> dataset;
 };
 
@@ -61,7 +73,7 @@ struct FitOptions {
   int64_t validation_batch_size = 0;  // 0: batch_size
   int validation_freq = 1;
   std::map<int64_t, double> class_weight = {};
-  Tensor sample_weight = {};
+  Tensors sample_weight = {};  // one weight a row; of one output each when there are several
   int initial_epoch = 0;
   std::optional<int64_t> steps_per_epoch = {};
   std::optional<int64_t> validation_steps = {};
@@ -72,7 +84,7 @@ struct FitOptions {
 
 struct EvaluateOptions {
   int64_t batch_size = 32;
-  Tensor sample_weight = {};
+  Tensors sample_weight = {};
   std::optional<int64_t> steps = {};
   int verbose = 1;
 };
@@ -85,32 +97,67 @@ struct PredictOptions {
 // Loss and metrics by name, in the order in which they were declared.
 using Logs = std::vector<std::pair<std::string, double>>;
 
+struct ModelOptions {
+  std::string name = {};
+};
+struct ModelGraph;  // model_graph.h
+
 class Model : public Layer {
  public:
-  Model();
-  std::string class_name() const override { return "Model"; }
+  Model();  // for classes of models that define call()
+  // What leads from the inputs to the outputs. ValueError when an output needs an input that is not listed, when an
+  // input is not one, or when two layers have the same name.
+  Model(const SymbolicTensors& inputs, const SymbolicTensors& outputs, ModelOptions options = {});
+  ISO_LAYER(Model)
+  bool many() const override;
+  Tensor call(const Tensor& x, const CallContext& context) override;
+  std::vector<Tensor> call_many(const std::vector<Tensor>& inputs, const CallContext& context) override;
+  Shape output_shape(const Shape& input) const override;
 
   // Weights in order, as copies; setting checks count and shapes and lists what does not fit.
   std::vector<Tensor> get_weights() const;
   void set_weights(const std::vector<Tensor>& weights);
+  // In the format the name's end tells: .safetensors, .npz, or Keras' .weights.h5. Written whole or not at all. Loading
+  // checks names, shapes and dtypes first: FileError lists what is missing, extra and mismatched, and nothing is
+  // changed.
+  void save_weights(const std::string& path) const;
+  void load_weights(const std::string& path, LoadWeightsOptions options = {});
   // A table of layers, output shapes and parameter counts, as Keras prints it.
   std::string summary() const;
+  // The graph of layers as a picture.
+  std::string to_svg() const;
+  void save_svg(const std::string& path) const;
+
   virtual std::vector<std::shared_ptr<Layer>> layers() const { return sublayers(); }
+  // By name or by number (negative: from the end); ValueError with a suggestion, IndexError.
+  std::shared_ptr<Layer> get_layer(const std::string& name) const;
+  std::shared_ptr<Layer> get_layer(int64_t index) const;
+  // Of functional models; StateError for others.
+  std::vector<SymbolicTensor> inputs() const;
+  std::vector<SymbolicTensor> outputs() const;
+  // What a layer gives inside this model, for another model of the same layers.
+  SymbolicTensor output_of(const std::string& layer) const;
+  // Names by which data, losses and metrics are given; one each for models that are not functional.
+  std::vector<std::string> input_names() const;
+  std::vector<std::string> output_names() const;
+  const std::shared_ptr<const ModelGraph>& graph() const { return graph_; }  // null for models that are not functional
 
   void compile(CompileOptions options);
   // StateError before compile(); ShapeError, ValueError and DTypeError for data that do not fit, before anything runs.
-  History fit(const Tensor& x, const Tensor& y, FitOptions options = {});
-  Logs evaluate(const Tensor& x, const Tensor& y, EvaluateOptions options = {});
-  Tensor predict(const Tensor& x, PredictOptions options = {});
-  // Data sets of batches: (x, y) or (x, y, sample_weight); batch_size, shuffle, validation_split, class_weight and
-  // sample_weight of the options belong to tensors. An epoch is a pass, or steps_per_epoch batches of passes that go on
-  // from epoch to epoch. The input is made ahead in threads of its own.
+  History fit(const Tensors& x, const Tensors& y, FitOptions options = {});
+  Logs evaluate(const Tensors& x, const Tensors& y, EvaluateOptions options = {});
+  // Of models with one output; predict_all() gives those of all.
+  Tensor predict(const Tensors& x, PredictOptions options = {});
+  std::vector<Tensor> predict_all(const Tensors& x, PredictOptions options = {});
+  // Data sets of batches: (x, y) or (x, y, sample_weight), with several inputs or outputs (x1, x2, y1, y2); batch_size,
+  // shuffle, validation_split, class_weight and sample_weight of the options belong to tensors. An epoch is a pass, or
+  // steps_per_epoch batches of passes that go on from epoch to epoch. The input is made ahead in threads of its own.
   History fit(const data::Dataset& dataset, FitOptions options = {});
   Logs evaluate(const data::Dataset& dataset, EvaluateOptions options = {});
   Tensor predict(const data::Dataset& dataset, PredictOptions options = {});
-  Logs train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight = {});
-  Logs test_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight = {});
-  Tensor predict_on_batch(const Tensor& x);
+  Logs train_on_batch(const Tensors& x, const Tensors& y, const Tensors& sample_weight = {});
+  Logs test_on_batch(const Tensors& x, const Tensors& y, const Tensors& sample_weight = {});
+  Tensor predict_on_batch(const Tensors& x);
 
   // Set by callbacks: fit ends after this step.
   bool stop_training = false;
@@ -119,6 +166,7 @@ class Model : public Layer {
 
  private:
   std::shared_ptr<TrainingState> training_;
+  std::shared_ptr<const ModelGraph> graph_;
 };
 
 // Layers one after the other.
@@ -130,7 +178,7 @@ class Sequential : public Model {
 
   void add(const AnyLayer& layer);
   void pop();
-  std::string class_name() const override { return "Sequential"; }
+  ISO_LAYER(Sequential)
   // The last layer's, which call() has attached to its result.
   Tensor compute_mask(const Tensor&, const Tensor&) override { return {}; }
   void build(const Shape& input) override;
@@ -138,18 +186,29 @@ class Sequential : public Model {
   Shape output_shape(const Shape& input) const override;
 };
 
-// The shape of one example, as the first layer of a Sequential: the model is built at once.
+struct InputOptions {
+  std::string name = {};
+  DType dtype = DType::float32;
+};
+
+// The shape of one example: as the first layer of a Sequential, which is then built at once, or as the symbolic tensor
+// a functional model starts from. Copies are the same input.
 class Input : public Layer {
  public:
-  explicit Input(Shape shape) : shape_(shape) {}
+  explicit Input(Shape shape, InputOptions options = {});
   std::string class_name() const override { return "InputLayer"; }
   bool supports_masking() const override { return true; }
+  std::shared_ptr<Layer> clone() const override { return std::make_shared<Input>(*this); }
   Tensor call(const Tensor& x, const CallContext&) override;
   Shape output_shape(const Shape&) const override { return shape_; }
   const Shape& shape() const { return shape_; }
+  DType dtype() const { return dtype_; }
+  operator SymbolicTensor() const;
 
  private:
   Shape shape_;
+  DType dtype_;
+  std::shared_ptr<SymbolicCall> symbol_;  // its layer is a copy without one
 };
 
 }  // namespace isochron

@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-#include "isochron/tensor/tensor.h"
+#include "isochron/nn/layer.h"
 
 namespace isochron::nn {
 
@@ -52,6 +52,10 @@ class Module {
   void train(bool on = true);
   void eval() { train(false); }
   bool is_training() const;
+
+  // Under PyTorch's names ("hidden.weight") and in its layouts, as .safetensors or .npz; as Model's otherwise.
+  void save_weights(const std::string& path) const;
+  void load_weights(const std::string& path, LoadWeightsOptions options = {});
 
   // The tree of modules, as PyTorch prints it, and the number of parameters.
   std::string summary() const;

@@ -9,3 +9,4 @@
 #include "isochron/nn/metrics.h"
 #include "isochron/nn/model.h"
 #include "isochron/nn/modules.h"
+#include "isochron/nn/symbolic_ops.h"

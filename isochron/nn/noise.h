@@ -21,7 +21,7 @@ class SpatialDropout1D : public Dropout {
  public:
   explicit SpatialDropout1D(double rate, NoiseOptions options = {})
       : Dropout(rate, {.noise_shape = {-1, 1, -1}, .seed = options.seed, .name = std::move(options.name)}) {}
-  std::string class_name() const override { return "SpatialDropout1D"; }
+  ISO_LAYER(SpatialDropout1D)
 };
 
 // (batch, height, width, channels).
@@ -29,7 +29,7 @@ class SpatialDropout2D : public Dropout {
  public:
   explicit SpatialDropout2D(double rate, NoiseOptions options = {})
       : Dropout(rate, {.noise_shape = {-1, 1, 1, -1}, .seed = options.seed, .name = std::move(options.name)}) {}
-  std::string class_name() const override { return "SpatialDropout2D"; }
+  ISO_LAYER(SpatialDropout2D)
 };
 
 // What the layers below share: they change x while training and need a floating input.
@@ -50,7 +50,7 @@ class GaussianNoise : public NoiseLayer {
  public:
   // ValueError for a negative deviation.
   explicit GaussianNoise(double stddev, NoiseOptions options = {});
-  std::string class_name() const override { return "GaussianNoise"; }
+  ISO_LAYER(GaussianNoise)
 
  protected:
   Tensor noisy(const Tensor& x) override;
@@ -60,7 +60,7 @@ class GaussianDropout : public NoiseLayer {
  public:
   // ValueError unless rate is in [0, 1).
   explicit GaussianDropout(double rate, NoiseOptions options = {});
-  std::string class_name() const override { return "GaussianDropout"; }
+  ISO_LAYER(GaussianDropout)
 
  protected:
   Tensor noisy(const Tensor& x) override;
@@ -70,7 +70,7 @@ class AlphaDropout : public NoiseLayer {
  public:
   // ValueError unless rate is in [0, 1).
   explicit AlphaDropout(double rate, NoiseOptions options = {});
-  std::string class_name() const override { return "AlphaDropout"; }
+  ISO_LAYER(AlphaDropout)
 
  protected:
   Tensor noisy(const Tensor& x) override;

@@ -27,7 +27,7 @@ struct NormalizationOptions {
 class Normalization : public Layer {
  public:
   explicit Normalization(NormalizationOptions options = {});
-  std::string class_name() const override { return "Normalization"; }
+  ISO_LAYER(Normalization)
   void build(const Shape& input) override;
   Tensor call(const Tensor& x, const CallContext&) override;
   Shape output_shape(const Shape& input) const override { return input; }

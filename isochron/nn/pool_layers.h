@@ -31,26 +31,32 @@ class Pooling : public SpatialLayer {
 };
 
 struct MaxPooling1D : Pooling {
+  ISO_LAYER(MaxPooling1D)
   explicit MaxPooling1D(Sizes pool_size = 2, PoolingOptions options = {})
       : Pooling(Kind::max, "MaxPooling1D", 1, pool_size, std::move(options)) {}
 };
 struct MaxPooling2D : Pooling {
+  ISO_LAYER(MaxPooling2D)
   explicit MaxPooling2D(Sizes pool_size = 2, PoolingOptions options = {})
       : Pooling(Kind::max, "MaxPooling2D", 2, pool_size, std::move(options)) {}
 };
 struct MaxPooling3D : Pooling {
+  ISO_LAYER(MaxPooling3D)
   explicit MaxPooling3D(Sizes pool_size = 2, PoolingOptions options = {})
       : Pooling(Kind::max, "MaxPooling3D", 3, pool_size, std::move(options)) {}
 };
 struct AveragePooling1D : Pooling {
+  ISO_LAYER(AveragePooling1D)
   explicit AveragePooling1D(Sizes pool_size = 2, PoolingOptions options = {})
       : Pooling(Kind::average, "AveragePooling1D", 1, pool_size, std::move(options)) {}
 };
 struct AveragePooling2D : Pooling {
+  ISO_LAYER(AveragePooling2D)
   explicit AveragePooling2D(Sizes pool_size = 2, PoolingOptions options = {})
       : Pooling(Kind::average, "AveragePooling2D", 2, pool_size, std::move(options)) {}
 };
 struct AveragePooling3D : Pooling {
+  ISO_LAYER(AveragePooling3D)
   explicit AveragePooling3D(Sizes pool_size = 2, PoolingOptions options = {})
       : Pooling(Kind::average, "AveragePooling3D", 3, pool_size, std::move(options)) {}
 };
@@ -74,26 +80,32 @@ class GlobalPooling : public SpatialLayer {
 };
 
 struct GlobalMaxPooling1D : GlobalPooling {
+  ISO_LAYER(GlobalMaxPooling1D)
   explicit GlobalMaxPooling1D(const GlobalPoolingOptions& options = {})
       : GlobalPooling(Kind::max, "GlobalMaxPooling1D", 1, options) {}
 };
 struct GlobalMaxPooling2D : GlobalPooling {
+  ISO_LAYER(GlobalMaxPooling2D)
   explicit GlobalMaxPooling2D(const GlobalPoolingOptions& options = {})
       : GlobalPooling(Kind::max, "GlobalMaxPooling2D", 2, options) {}
 };
 struct GlobalMaxPooling3D : GlobalPooling {
+  ISO_LAYER(GlobalMaxPooling3D)
   explicit GlobalMaxPooling3D(const GlobalPoolingOptions& options = {})
       : GlobalPooling(Kind::max, "GlobalMaxPooling3D", 3, options) {}
 };
 struct GlobalAveragePooling1D : GlobalPooling {
+  ISO_LAYER(GlobalAveragePooling1D)
   explicit GlobalAveragePooling1D(const GlobalPoolingOptions& options = {})
       : GlobalPooling(Kind::average, "GlobalAveragePooling1D", 1, options) {}
 };
 struct GlobalAveragePooling2D : GlobalPooling {
+  ISO_LAYER(GlobalAveragePooling2D)
   explicit GlobalAveragePooling2D(const GlobalPoolingOptions& options = {})
       : GlobalPooling(Kind::average, "GlobalAveragePooling2D", 2, options) {}
 };
 struct GlobalAveragePooling3D : GlobalPooling {
+  ISO_LAYER(GlobalAveragePooling3D)
   explicit GlobalAveragePooling3D(const GlobalPoolingOptions& options = {})
       : GlobalPooling(Kind::average, "GlobalAveragePooling3D", 3, options) {}
 };

@@ -114,7 +114,7 @@ class RecurrentLayer : public Layer {
 class SimpleRNN : public RecurrentLayer {
  public:
   explicit SimpleRNN(int64_t units, SimpleRNNOptions options = {});
-  std::string class_name() const override { return "SimpleRNN"; }
+  ISO_LAYER(SimpleRNN)
   std::shared_ptr<RecurrentLayer> another() const override;
 
  protected:
@@ -126,7 +126,7 @@ class SimpleRNN : public RecurrentLayer {
 class LSTM : public RecurrentLayer {
  public:
   explicit LSTM(int64_t units, LSTMOptions options = {});
-  std::string class_name() const override { return "LSTM"; }
+  ISO_LAYER(LSTM)
   std::shared_ptr<RecurrentLayer> another() const override;
 
  protected:
@@ -138,7 +138,7 @@ class LSTM : public RecurrentLayer {
 class GRU : public RecurrentLayer {
  public:
   explicit GRU(int64_t units, GRUOptions options = {});
-  std::string class_name() const override { return "GRU"; }
+  ISO_LAYER(GRU)
   std::shared_ptr<RecurrentLayer> another() const override;
 
  protected:

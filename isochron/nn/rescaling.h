@@ -14,7 +14,7 @@ class Rescaling : public Layer {
  public:
   // ValueError unless both numbers are finite.
   explicit Rescaling(double scale, double offset = 0, LayerOptions options = {});
-  std::string class_name() const override { return "Rescaling"; }
+  ISO_LAYER(Rescaling)
   Tensor call(const Tensor& x, const CallContext&) override;
   Shape output_shape(const Shape& input) const override { return input; }
 

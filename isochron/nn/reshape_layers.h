@@ -19,7 +19,7 @@ struct FlattenOptions {
 class Flatten : public Layer {
  public:
   explicit Flatten(FlattenOptions options = {});
-  std::string class_name() const override { return "Flatten"; }
+  ISO_LAYER(Flatten)
   Tensor call(const Tensor& x, const CallContext&) override;
   Shape output_shape(const Shape& input) const override { return {input.elements()}; }
 
@@ -31,7 +31,7 @@ class Reshape : public Layer {
  public:
   // The shape of one example, without the batch axis. ValueError for a negative extent other than one -1.
   explicit Reshape(std::vector<int64_t> target_shape, LayerOptions options = {});
-  std::string class_name() const override { return "Reshape"; }
+  ISO_LAYER(Reshape)
   void build(const Shape& input) override { (void)output_shape(input); }
   Tensor call(const Tensor& x, const CallContext&) override;
   // ShapeError when the elements of one example do not fit the target.

@@ -27,10 +27,12 @@ class UpSampling : public SpatialLayer {
 };
 
 struct UpSampling1D : UpSampling {
+  ISO_LAYER(UpSampling1D)
   explicit UpSampling1D(Sizes size = 2, LayerOptions options = {})
       : UpSampling("UpSampling1D", 1, size, {.name = options.name}) {}
 };
 struct UpSampling2D : UpSampling {
+  ISO_LAYER(UpSampling2D)
   explicit UpSampling2D(Sizes size = 2, const UpSamplingOptions& options = {})
       : UpSampling("UpSampling2D", 2, size, options) {}
 };
@@ -66,10 +68,12 @@ class ZeroPadding : public SpatialLayer {
 };
 
 struct ZeroPadding1D : ZeroPadding {
+  ISO_LAYER(ZeroPadding1D)
   explicit ZeroPadding1D(const Borders& padding = 1, const BorderOptions& options = {})
       : ZeroPadding("ZeroPadding1D", 1, padding, options) {}
 };
 struct ZeroPadding2D : ZeroPadding {
+  ISO_LAYER(ZeroPadding2D)
   explicit ZeroPadding2D(const Borders& padding = 1, const BorderOptions& options = {})
       : ZeroPadding("ZeroPadding2D", 2, padding, options) {}
 };
@@ -85,10 +89,12 @@ class Cropping : public SpatialLayer {
 };
 
 struct Cropping1D : Cropping {
+  ISO_LAYER(Cropping1D)
   explicit Cropping1D(const Borders& cropping = 1, const BorderOptions& options = {})
       : Cropping("Cropping1D", 1, cropping, options) {}
 };
 struct Cropping2D : Cropping {
+  ISO_LAYER(Cropping2D)
   explicit Cropping2D(const Borders& cropping = 0, const BorderOptions& options = {})
       : Cropping("Cropping2D", 2, cropping, options) {}
 };

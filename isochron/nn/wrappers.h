@@ -21,7 +21,7 @@ class Bidirectional : public Layer {
   requires std::is_base_of_v<RecurrentLayer, L>
   explicit Bidirectional(const L& layer, BidirectionalOptions options = {})
       : Bidirectional(layer.another(), layer.another(), std::move(options)) {}
-  std::string class_name() const override { return "Bidirectional"; }
+  ISO_LAYER(Bidirectional)
   void build(const Shape& input) override;
   Tensor call(const Tensor& x, const CallContext& context) override;
   Tensor compute_mask(const Tensor& x, const Tensor& mask) override { return forward_->compute_mask(x, mask); }
@@ -37,7 +37,7 @@ class Bidirectional : public Layer {
 class TimeDistributed : public Layer {
  public:
   explicit TimeDistributed(const AnyLayer& layer, LayerOptions options = {});
-  std::string class_name() const override { return "TimeDistributed"; }
+  ISO_LAYER(TimeDistributed)
   bool supports_masking() const override { return true; }
   void build(const Shape& input) override;
   Tensor call(const Tensor& x, const CallContext& context) override;

@@ -137,6 +137,7 @@ Result simplify_node(Rewriter& r, ValueId v) {
   const KnownOps& k = known_ops();
   const GraphNode& node = r.graph[v];
   const Op* op = node.op;
+  if (op == k.recompute) return node.inputs[0];  // gradients have been taken: it has done its work
   if (!op->elementwise || node.inputs.empty()) return std::nullopt;
   const TensorSpec spec = node.outputs[0];
   const ValueId a = node.inputs[0];

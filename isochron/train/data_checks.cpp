@@ -30,33 +30,36 @@ void check_fit_options(const FitOptions& o) {
 }
 
 void check_columns(const char* what, const Columns& columns) {
-  for (const auto& [tensor, name] :
-       {std::pair{&columns.x, "x"}, {&columns.y, "y"}, {&columns.weight, "sample_weight"}}) {
-    if (!tensor->defined()) {
-      if (tensor == &columns.weight) continue;
-      fail<ValueError>(what, "{} is an undefined tensor", name);
+  const auto check = [&](const std::vector<Tensor>& tensors, const char* name) {
+    for (const Tensor& tensor : tensors) {
+      if (!tensor.defined()) fail<ValueError>(what, "{} is an undefined tensor", name);
+      if (tensor.rank() < 1) fail<ShapeError>(what, "{} must have one row an example, got a scalar", name);
+      if (tensor.shape()[0] != columns.rows())
+        fail<ShapeError>(what, "x and {} must have the same number of rows, got {} and {}", name, columns.rows(),
+                         tensor.shape()[0]);
     }
-    if (tensor->rank() < 1) fail<ShapeError>(what, "{} must have one row an example, got a scalar", name);
-    if (tensor->shape()[0] != columns.rows())
-      fail<ShapeError>(what, "x and {} must have the same number of rows, got {} and {}", name, columns.rows(),
-                       tensor->shape()[0]);
-  }
-  if (columns.rows() == 0) fail<ValueError>(what, "there is no data: x has shape {}", columns.x.shape());
+  };
+  check(columns.x, "x");
+  check(columns.y, "y");
+  check(columns.weight, "sample_weight");
+  if (columns.rows() == 0) fail<ValueError>(what, "there is no data: x has shape {}", columns.x[0].shape());
 }
 
 Tensor class_weights(const char* what, const Columns& columns, const std::map<int64_t, double>& weights) {
   for (const auto& [label, weight] : weights)
     if (!(weight >= 0 && std::isfinite(weight)))
       fail<ValueError>(what, "class_weight must be finite and not negative, got {} for class {}", weight, label);
-  const int64_t rows = columns.rows(), width = columns.y.elements() / rows;
-  const std::vector<double> labels = columns.y.to_vector<double>();
+  if (columns.y.size() != 1 || columns.weight.size() > 1)
+    fail<ValueError>(what, "class_weight is for models with one output, got targets for {}", columns.y.size());
+  const int64_t rows = columns.rows(), width = columns.y[0].elements() / rows;
+  const std::vector<double> labels = columns.y[0].to_vector<double>();
   std::vector<float> out(static_cast<size_t>(rows));
   std::vector<float> own;
-  if (columns.weight.defined()) {
-    if (columns.weight.elements() != rows)
+  if (!columns.weight.empty()) {
+    if (columns.weight[0].elements() != rows)
       fail<ShapeError>(what, "sample_weight must have one value a row beside class_weight, got shape {}",
-                       columns.weight.shape());
-    own = columns.weight.to_vector<float>();
+                       columns.weight[0].shape());
+    own = columns.weight[0].to_vector<float>();
   }
   for (int64_t row = 0; row < rows; ++row) {
     const double* begin = labels.data() + row * width;
@@ -78,8 +81,10 @@ Columns split_off(const char* what, Columns& columns, double fraction) {
     fail<ValueError>(
         what, "validation_split {} of {} rows leaves {} for training and {} for validation; both need at least one",
         fraction, rows, kept, rows - kept);
-  const auto cut = [&](const Tensor& t, int64_t begin, int64_t end) {
-    return t.defined() ? slice(t, {begin}, {end}).eval() : Tensor();
+  const auto cut = [&](const std::vector<Tensor>& tensors, int64_t begin, int64_t end) {
+    std::vector<Tensor> parts;
+    for (const Tensor& t : tensors) parts.push_back(slice(t, {begin}, {end}).eval());
+    return parts;
   };
   Columns rest{cut(columns.x, kept, rows), cut(columns.y, kept, rows), cut(columns.weight, kept, rows)};
   columns = {cut(columns.x, 0, kept), cut(columns.y, 0, kept), cut(columns.weight, 0, kept)};

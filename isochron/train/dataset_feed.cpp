@@ -10,12 +10,19 @@ constexpr int kMostVerdicts = 4;
 
 }  // namespace
 
-Columns columns_of(const char* what, const data::Element& batch, bool needs_y) {
-  if (batch.empty() || batch.size() > 3 || (needs_y && batch.size() < 2))
-    fail<ValueError>(what, "elements must be (x, y) or (x, y, sample_weight), got {}", data::describe(batch));
-  Columns columns{batch[0], {}, {}};
-  if (batch.size() > 1) columns.y = batch[1];
-  if (batch.size() > 2) columns.weight = batch[2];
+Columns columns_of(const char* what, const data::Element& batch, size_t inputs, size_t targets) {
+  const size_t rest = batch.size() - std::min(batch.size(), inputs + targets);  // sample weights
+  const bool fits = targets ? rest == 0 || rest == 1 || rest == targets : batch.size() <= inputs + 2 * inputs;
+  if (batch.size() < inputs + targets || !fits) {
+    if (inputs == 1 && targets <= 1)
+      fail<ValueError>(what, "elements must be (x, y) or (x, y, sample_weight), got {}", data::describe(batch));
+    fail<ValueError>(what, "elements must hold {} inputs, {} targets and perhaps sample weights, got {}", inputs,
+                     targets, data::describe(batch));
+  }
+  Columns columns;
+  for (size_t i = 0; i < inputs; ++i) columns.x.push_back(batch[i]);
+  for (size_t i = 0; i < targets; ++i) columns.y.push_back(batch[inputs + i]);
+  for (size_t i = 0; targets && i < rest; ++i) columns.weight.push_back(batch[inputs + targets + i]);
   for (const data::Component& component : batch)
     if (component.shape().rank() < 1 || component.shape()[0] != batch[0].shape()[0])
       fail<ShapeError>(what, "elements must be batches of one size, got {}; did you forget .batch(32)?",
@@ -23,7 +30,8 @@ Columns columns_of(const char* what, const data::Element& batch, bool needs_y) {
   return columns;
 }
 
-DatasetFeed::DatasetFeed(const char* what, const data::Dataset& dataset) : what_(what), dataset_(dataset) {
+DatasetFeed::DatasetFeed(const char* what, const data::Dataset& dataset, size_t inputs, size_t targets)
+    : what_(what), inputs_(inputs), targets_(targets), dataset_(dataset) {
   if (dataset.size() >= 0) batches_ = dataset.size();
   if (batches_ == 0) fail<ValueError>(what, "the data set is empty");
 }
@@ -44,7 +52,7 @@ bool DatasetFeed::next(Columns& batch) {
     return false;
   }
   ++seen_;
-  batch = columns_of(what_, **pass_);
+  batch = columns_of(what_, **pass_, inputs_, targets_);
   return true;
 }
 

@@ -9,12 +9,13 @@
 
 namespace isochron {
 
-// x, y and sample weights of a batch, by position; a missing y is undefined. Shares the bytes.
-Columns columns_of(const char* what, const data::Element& batch, bool needs_y = true);
+// Inputs, targets and sample weights (none, one for all targets, or one each) of a batch, by position. Shares the
+// bytes. Without targets what follows the inputs is left out.
+Columns columns_of(const char* what, const data::Element& batch, size_t inputs, size_t targets);
 
 class DatasetFeed {
  public:
-  DatasetFeed(const char* what, const data::Dataset& dataset);
+  DatasetFeed(const char* what, const data::Dataset& dataset, size_t inputs, size_t targets);
 
   // The next batch; false at the end of a pass, and the next call begins another one. Time spent here is input.
   bool next(Columns& batch);
@@ -29,6 +30,7 @@ class DatasetFeed {
 
  private:
   const char* const what_;
+  const size_t inputs_, targets_;
   data::Dataset dataset_;
   std::optional<data::DatasetIterator> pass_;
   std::optional<int64_t> batches_;

@@ -126,7 +126,7 @@ class Trainer {
   Trainer(Model& model, const data::Dataset& train, FitOptions options)
       : model_(model),
         state_(compiled(model, "fit")),
-        feed_(std::make_unique<DatasetFeed>("fit", train)),
+        feed_(std::make_unique<DatasetFeed>("fit", train, model.input_names().size(), state_.target_names().size())),
         options_(std::move(options)),
         progress_(options_.verbose) {
     prepare();
@@ -134,7 +134,8 @@ class Trainer {
 
   void use_validation(Columns columns) { validation_ = std::move(columns); }
   void use_validation(const data::Dataset& dataset) {
-    validation_feed_ = std::make_unique<DatasetFeed>("fit: validation_data", dataset);
+    validation_feed_ = std::make_unique<DatasetFeed>("fit: validation_data", dataset, model_.input_names().size(),
+                                                     state_.target_names().size());
   }
 
  private:
@@ -319,7 +320,9 @@ class Trainer {
 };
 
 void Model::compile(CompileOptions options) {
-  if (!options.loss) fail<ValueError>("compile", "needs a loss, e.g. .loss = \"mse\"");
+  const std::vector<AnyLoss>& losses = options.loss.values();
+  if (std::none_of(losses.begin(), losses.end(), [](const AnyLoss& loss) { return bool(loss); }))
+    fail<ValueError>("compile", "needs a loss, e.g. .loss = \"mse\"");
   // Training is certain to come: threads start while the user goes on, and room for optimizer state and gradients is
   // made present; a guess while the weights are unknown.
   ThreadTeam::global().start();
@@ -338,30 +341,42 @@ Optimizer& Model::optimizer() const {
 ValidationData::ValidationData(const data::Dataset& batches) : dataset(std::make_shared<data::Dataset>(batches)) {}
 
 namespace {
+// What a user gave, in the model's order and checked.
+Columns columns_of(Model& model, const char* what, const Tensors& x, const Tensors& y, const Tensors& weight) {
+  const std::vector<std::string> targets = model.training()->target_names();
+  const auto given = [&](const Tensors& tensors, const char* argument, const std::vector<std::string>& names) {
+    if (tensors.empty()) fail<ValueError>(what, "{} is an undefined tensor", argument);
+    return tensors.in_order(what, argument, names);
+  };
+  Columns columns{given(x, "x", model.input_names()), given(y, "y", targets), {}};
+  const bool weighted = std::any_of(weight.values().begin(), weight.values().end(),
+                                    [](const Tensor& tensor) { return tensor.defined(); });
+  if (weighted)
+    columns.weight = weight.values().size() == 1 ? weight.values() : given(weight, "sample_weight", targets);
+  check_columns(what, columns);
+  return columns;
+}
+
 // Of validation_data given as tensors.
-std::optional<Columns> validation_columns(const FitOptions& options) {
+std::optional<Columns> validation_columns(Model& model, const FitOptions& options) {
   const ValidationData& given = *options.validation_data;
   if (given.dataset) return std::nullopt;
-  Columns columns{given.x, given.y, given.sample_weight};
-  check_columns("fit: validation_data", columns);
-  return columns;
+  return columns_of(model, "fit: validation_data", given.x, given.y, given.sample_weight);
 }
 }  // namespace
 
-History Model::fit(const Tensor& x, const Tensor& y, FitOptions options) {
+History Model::fit(const Tensors& x, const Tensors& y, FitOptions options) {
   compiled(*this, "fit");
   check_fit_options(options);
-  Columns train{x, y, options.sample_weight};
-  check_columns("fit", train);
-  if (!options.class_weight.empty()) train.weight = class_weights("fit", train, options.class_weight);
+  Columns train = columns_of(*this, "fit", x, y, options.sample_weight);
+  if (!options.class_weight.empty()) train.weight = {class_weights("fit", train, options.class_weight)};
   std::optional<Columns> validation;
   if (options.validation_data) {
-    validation = validation_columns(options);
+    validation = validation_columns(*this, options);
   } else if (options.validation_split > 0) {
     validation = split_off("fit", train, options.validation_split);
   }
-  for (const Tensor* column : {&train.x, &train.y, &train.weight})
-    if (column->defined()) column->eval();
+  for (const Tensor* column : train.used(true)) column->eval();
   const std::shared_ptr<const data::Dataset> batches =
       options.validation_data ? options.validation_data->dataset : nullptr;
   Trainer trainer(*this, std::move(train), std::move(validation), std::move(options));
@@ -372,7 +387,7 @@ History Model::fit(const Tensor& x, const Tensor& y, FitOptions options) {
 History Model::fit(const data::Dataset& dataset, FitOptions options) {
   compiled(*this, "fit");
   check_fit_options(options);
-  if (options.validation_split > 0 || options.sample_weight.defined() || !options.class_weight.empty())
+  if (options.validation_split > 0 || !options.sample_weight.empty() || !options.class_weight.empty())
     fail<ValueError>("fit",
                      "validation_split, sample_weight and class_weight belong to tensors; use take() and skip() of the "
                      "data set, or a third component");
@@ -380,13 +395,13 @@ History Model::fit(const data::Dataset& dataset, FitOptions options) {
   if (options.validation_data && options.validation_data->dataset)
     trainer.use_validation(*options.validation_data->dataset);
   else if (options.validation_data)
-    trainer.use_validation(*validation_columns(options));
+    trainer.use_validation(*validation_columns(*this, options));
   return trainer.run();
 }
 
 Logs Model::evaluate(const data::Dataset& dataset, EvaluateOptions options) {
   TrainingState& state = compiled(*this, "evaluate");
-  DatasetFeed feed("evaluate", dataset);
+  DatasetFeed feed("evaluate", dataset, input_names().size(), state.target_names().size());
   ProgressLine progress(options.verbose);
   const int64_t steps = std::min(options.steps.value_or(INT64_MAX), feed.batches().value_or(0));
   progress.begin("", steps);
@@ -399,17 +414,17 @@ Tensor Model::predict(const data::Dataset& dataset, PredictOptions options) {
   if (dataset.size() == data::kInfinite) fail<ValueError>("predict", "the data set is infinite; use take()");
   std::vector<Tensor> parts;
   for (const data::Element& batch : dataset.prefetch()) {
-    const Tensor x = columns_of("predict", batch, false).x;
-    parts.push_back(predict(x, {.batch_size = std::max<int64_t>(1, x.shape()[0]), .verbose = options.verbose}));
+    const Columns columns = columns_of("predict", batch, input_names().size(), 0);
+    parts.push_back(
+        predict(columns.x, {.batch_size = std::max<int64_t>(1, columns.rows()), .verbose = options.verbose}));
   }
   if (parts.empty()) fail<ValueError>("predict", "the data set is empty");
   return parts.size() == 1 ? parts[0] : concat(parts, 0).eval();
 }
 
-Logs Model::evaluate(const Tensor& x, const Tensor& y, EvaluateOptions options) {
+Logs Model::evaluate(const Tensors& x, const Tensors& y, EvaluateOptions options) {
   TrainingState& state = compiled(*this, "evaluate");
-  const Columns columns{x, y, options.sample_weight};
-  check_columns("evaluate", columns);
+  const Columns columns = columns_of(*this, "evaluate", x, y, options.sample_weight);
   check_batch_size("evaluate", options.batch_size);
   ProgressLine progress(options.verbose);
   progress.begin("", batches_of(columns.rows(), options.batch_size));
@@ -418,35 +433,53 @@ Logs Model::evaluate(const Tensor& x, const Tensor& y, EvaluateOptions options) 
   return logs;
 }
 
-Tensor Model::predict(const Tensor& x, PredictOptions options) {
+std::vector<Tensor> Model::predict_all(const Tensors& x, PredictOptions options) {
   check_batch_size("predict", options.batch_size);
-  if (!x.defined()) fail<ValueError>("predict", "x is an undefined tensor");
-  if (x.rank() < 1) fail<ShapeError>("predict", "needs a batch of examples, got a scalar");
+  if (x.empty()) fail<ValueError>("predict", "x is an undefined tensor");
+  Columns columns{x.in_order("predict", "x", input_names()), {}, {}};
+  for (const Tensor& column : columns.x) {
+    if (!column.defined()) fail<ValueError>("predict", "x is an undefined tensor");
+    if (column.rank() < 1) fail<ShapeError>("predict", "needs a batch of examples, got a scalar");
+    if (column.shape()[0] == 0) fail<ValueError>("predict", "x is empty: shape {}", column.shape());
+    column.eval();
+  }
+  check_columns("predict", columns);
   // Predicting needs no loss: a model that was never compiled gets a state of its own.
   TrainingState plain(*this, {});
   TrainingState& state = training() ? compiled(*this, "predict") : plain;
-  const Columns columns{x.eval(), {}, {}};
   const int64_t rows = columns.rows();
-  if (rows == 0) fail<ValueError>("predict", "x is empty: shape {}", x.shape());
-  const TensorSpec batch_spec = state.prediction_spec(columns, std::min(options.batch_size, rows));
-  const TensorSpec spec{batch_spec.dtype, batch_spec.shape.with(0, rows)};
-  Storage out = Storage::allocate(static_cast<size_t>(spec.bytes()));
-  const int64_t row_bytes = spec.bytes() / rows;
+  std::vector<TensorSpec> specs;
+  for (const TensorSpec& batch : state.prediction_specs(columns, std::min(options.batch_size, rows)))
+    specs.push_back({batch.dtype, batch.shape.with(0, rows)});
+  std::vector<Storage> results;
+  for (const TensorSpec& spec : specs) results.push_back(Storage::allocate(static_cast<size_t>(spec.bytes())));
+  std::vector<void*> predictions(specs.size());
   ProgressLine progress(options.verbose);
   progress.begin("", batches_of(rows, options.batch_size));
   for (int64_t first = 0; first < rows; first += options.batch_size) {
+    for (size_t i = 0; i < specs.size(); ++i) predictions[i] = results[i].data() + first * (specs[i].bytes() / rows);
     state.step(StepKind::predict, columns, Feed::sliced, first, std::min(options.batch_size, rows - first), nullptr,
-               out.data() + first * row_bytes);
+               predictions);
     if (progress.due()) progress.update(first / options.batch_size + 1, {});
   }
   progress.end(batches_of(rows, options.batch_size), {});
-  return Tensor::from_storage(std::move(out), spec);
+  std::vector<Tensor> tensors;
+  for (size_t i = 0; i < specs.size(); ++i) tensors.push_back(Tensor::from_storage(std::move(results[i]), specs[i]));
+  return tensors;
+}
+
+Tensor Model::predict(const Tensors& x, PredictOptions options) {
+  if (output_names().size() > 1)
+    fail<StateError>("predict", "model \"{}\" has {} outputs: predict_all() gives them all", name(),
+                     output_names().size());
+  return predict_all(x, std::move(options))[0];
 }
 
 namespace {
-Logs on_batch(Model& model, StepKind kind, const char* what, const Columns& columns) {
+Logs on_batch(Model& model, StepKind kind, const char* what, const Tensors& x, const Tensors& y,
+              const Tensors& sample_weight) {
   TrainingState& state = compiled(model, what);
-  check_columns(what, columns);
+  const Columns columns = columns_of(model, what, x, y, sample_weight);
   state.reset_metrics();
   state.clear_bad_loss();
   state.step(kind, columns, Feed::sliced, 0, columns.rows(), nullptr);
@@ -454,15 +487,15 @@ Logs on_batch(Model& model, StepKind kind, const char* what, const Columns& colu
 }
 }  // namespace
 
-Logs Model::train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight) {
-  return on_batch(*this, StepKind::train, "train_on_batch", {x, y, sample_weight});
+Logs Model::train_on_batch(const Tensors& x, const Tensors& y, const Tensors& sample_weight) {
+  return on_batch(*this, StepKind::train, "train_on_batch", x, y, sample_weight);
 }
-Logs Model::test_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight) {
-  return on_batch(*this, StepKind::test, "test_on_batch", {x, y, sample_weight});
+Logs Model::test_on_batch(const Tensors& x, const Tensors& y, const Tensors& sample_weight) {
+  return on_batch(*this, StepKind::test, "test_on_batch", x, y, sample_weight);
 }
-Tensor Model::predict_on_batch(const Tensor& x) {
-  const bool rows = x.defined() && x.rank() > 0;
-  return predict(x, {.batch_size = rows ? std::max<int64_t>(1, x.shape()[0]) : 1});
+Tensor Model::predict_on_batch(const Tensors& x) {
+  const bool rows = !x.empty() && x.values()[0].defined() && x.values()[0].rank() > 0;
+  return predict(x, {.batch_size = rows ? std::max<int64_t>(1, x.values()[0].shape()[0]) : 1});
 }
 
 }  // namespace isochron

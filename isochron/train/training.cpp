@@ -11,34 +11,61 @@
 
 namespace isochron {
 
+SmallVector<const Tensor*, 8> Columns::used(bool targets) const {
+  SmallVector<const Tensor*, 8> all;
+  for (const Tensor& tensor : x) all.push_back(&tensor);
+  if (!targets) return all;
+  for (const Tensor& tensor : y) all.push_back(&tensor);
+  for (const Tensor& tensor : weight) all.push_back(&tensor);
+  return all;
+}
+
 TrainingState::TrainingState(Model& model, CompileOptions compile_options)
-    : options(std::move(compile_options)), model_(&model) {}
+    : options(std::move(compile_options)), model_(&model) {
+  const std::vector<std::string> names = model.output_names();
+  const auto losses = places_by_output("compile", "loss", options.loss, names);
+  const auto weights = places_by_output("compile", "loss_weights", options.loss_weights, names);
+  const auto metrics = options.metrics.by_output(names);
+  for (size_t i = 0; i < names.size(); ++i) {
+    Output output{names[i], {}, 1, metrics[i], nullptr, {}};
+    if (losses[i]) output.loss = options.loss.values()[*losses[i]];
+    if (weights[i]) output.weight = options.loss_weights.values()[*weights[i]];
+    if (output.loss && names.size() > 1) output.loss_metric = std::make_shared<Mean>(names[i] + "_loss");
+    if (!output.loss && !output.metrics.empty() && !options.loss.empty())
+      fail<ValueError>("compile", "output \"{}\" has metrics and no loss: only outputs with a loss get targets",
+                       names[i]);
+    outputs_.push_back(std::move(output));
+  }
+}
+
+std::vector<std::string> TrainingState::target_names() const {
+  std::vector<std::string> names;
+  for (const Output& output : outputs_)
+    if (output.loss) names.push_back(output.name);
+  return names;
+}
 
 void TrainingState::reset_metrics() {
   loss_metric_.reset();
-  for (const auto& metric : metrics_) metric->reset();
+  for (const Output& output : outputs_) {
+    if (output.loss_metric) output.loss_metric->reset();
+    for (const auto& metric : output.resolved) metric->reset();
+  }
 }
 
 Logs TrainingState::logs() const {
   Logs out;
   out.emplace_back("loss", loss_metric_.result().item());
-  for (const auto& metric : metrics_) {
-    const std::vector<double> values = metric->result().to_vector<double>();
-    for (size_t i = 0; i < values.size(); ++i)
-      out.emplace_back(values.size() == 1 ? metric->name() : fmt::format("{}_{}", metric->name(), i), values[i]);
-  }
+  for (const Output& output : outputs_)
+    if (output.loss_metric) out.emplace_back(output.loss_metric->name(), output.loss_metric->result().item());
+  for (const Output& output : outputs_)
+    for (const auto& metric : output.resolved) {
+      const std::string name = outputs_.size() > 1 ? output.name + "_" + metric->name() : metric->name();
+      const std::vector<double> values = metric->result().to_vector<double>();
+      for (size_t i = 0; i < values.size(); ++i)
+        out.emplace_back(values.size() == 1 ? name : fmt::format("{}_{}", name, i), values[i]);
+    }
   return out;
-}
-
-void TrainingState::update_metrics(const Tensor& y, const Tensor& prediction, const Tensor& weight,
-                                   const Tensor& loss) {
-  NodePhaseScope phase(Phase::metrics);
-  // Every batch counts by its examples, so that a ragged last one does not weigh too much.
-  const auto examples = static_cast<double>(prediction.shape()[0]);
-  loss_metric_.add(reshape(loss, {1}), full({1}, examples));
-  if (metrics_.empty())
-    for (const AnyMetric& metric : options.metrics) metrics_.push_back(metric.resolve(y.spec(), prediction.spec()));
-  for (const auto& metric : metrics_) metric->update(y, prediction, weight);
 }
 
 namespace {
@@ -58,7 +85,7 @@ Tensor counted_steps(const Tensor& prediction, const Tensor& weight) {
 
 }  // namespace
 
-TensorList TrainingState::body(StepKind kind, Feed feed, std::span<const Tensor> arguments) {
+TensorList TrainingState::body(StepKind kind, Feed feed, const Columns& columns, std::span<const Tensor> arguments) {
   std::vector<Tensor> batch(arguments.begin(), arguments.end());
   if (feed == Feed::gathered) {
     NodePhaseScope phase(Phase::input);
@@ -67,15 +94,49 @@ TensorList TrainingState::body(StepKind kind, Feed feed, std::span<const Tensor>
     for (Tensor& column : batch) column = gather(column, rows);
   }
   const bool training = kind == StepKind::train;
-  const Tensor prediction = (*model_)(batch[0], {.training = training});
-  if (kind == StepKind::predict) return {prediction};
+  const auto inputs_end = batch.begin() + static_cast<ptrdiff_t>(columns.x.size());
+  const std::vector<Tensor> predictions =
+      (*model_)(std::vector<Tensor>(batch.begin(), inputs_end), {.training = training});
+  if (kind == StepKind::predict) return TensorList(predictions.begin(), predictions.end());
+  if (predictions.size() != outputs_.size())
+    fail<ValueError>("fit", "model \"{}\" gave {} outputs, compile() was told of {}", model_->name(),
+                     predictions.size(), outputs_.size());
 
-  const Tensor &y = batch[1], weight = batch.size() > 2 ? batch[2] : Tensor();
-  Tensor loss = (*options.loss)(y, prediction, counted_steps(prediction, weight));
-  if (loss.rank() > 0) loss = mean(loss);
+  // Every batch counts by its examples, so that a ragged last one does not weigh too much.
+  const auto count_in = [&](Mean& metric, const Tensor& loss) {
+    NodePhaseScope phase(Phase::metrics);
+    metric.add(reshape(loss, {1}), full({1}, static_cast<double>(batch[0].shape()[0])));
+  };
+  struct Pair {
+    Tensor y, weight;
+  };
+  std::vector<Pair> targets(outputs_.size());
+  Tensor loss;
+  auto target = inputs_end;
+  for (size_t i = 0, with_loss = 0; i < outputs_.size(); ++i) {
+    Output& output = outputs_[i];
+    if (!output.loss) continue;
+    const size_t weight_place = columns.x.size() + columns.y.size() + (columns.weight.size() > 1 ? with_loss : 0);
+    targets[i] = {*target++, columns.weight.empty() ? Tensor() : batch[weight_place]};
+    ++with_loss;
+    Tensor own = (*output.loss)(targets[i].y, predictions[i], counted_steps(predictions[i], targets[i].weight));
+    if (own.rank() > 0) own = mean(own);
+    if (output.loss_metric) count_in(*output.loss_metric, own);
+    if (output.weight != 1) own = own * output.weight;
+    loss = loss.defined() ? loss + cast(own, loss.dtype()) : own;
+  }
   for (const Tensor& penalty : model_->losses()) loss = loss + cast(penalty, loss.dtype());
   if (training) loss = check_finite(loss, "loss");
-  update_metrics(y, prediction, weight, loss);
+  count_in(loss_metric_, loss);
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    Output& output = outputs_[i];
+    if (!targets[i].y.defined()) continue;
+    NodePhaseScope phase(Phase::metrics);
+    if (output.resolved.empty())
+      for (const AnyMetric& metric : output.metrics)
+        output.resolved.push_back(metric.resolve(targets[i].y.spec(), predictions[i].spec()));
+    for (const auto& metric : output.resolved) metric->update(targets[i].y, predictions[i], targets[i].weight);
+  }
   if (!training) return {};
 
   const std::vector<Variable> variables = model_->trainable_variables();
@@ -89,9 +150,7 @@ TensorList TrainingState::body(StepKind kind, Feed feed, std::span<const Tensor>
 }
 
 TrainingState::Plan& TrainingState::plan_for(StepKind kind, const Columns& columns, Feed feed, int64_t count) {
-  SmallVector<const Tensor*, 3> used{&columns.x};
-  if (kind != StepKind::predict) used.push_back(&columns.y);
-  if (kind != StepKind::predict && columns.weight.defined()) used.push_back(&columns.weight);
+  const SmallVector<const Tensor*, 8> used = columns.used(kind != StepKind::predict);
   const auto fits = [&](const Plan& plan) {
     if (plan.kind != kind || plan.feed != feed) return false;
     const size_t columns_here = plan.arguments.size() - (feed == Feed::gathered ? 1 : 0);
@@ -118,8 +177,8 @@ TrainingState::Plan& TrainingState::plan_for(StepKind kind, const Columns& colum
     plan.arguments.push_back(
         {column->dtype(), feed == Feed::gathered ? column->shape() : column->shape().with(0, count)});
   if (feed == Feed::gathered) plan.arguments.push_back({DType::int64, {count}});
-  plan.traced =
-      TracedPlan::trace(plan.arguments, [&](std::span<const Tensor> arguments) { return body(kind, feed, arguments); });
+  plan.traced = TracedPlan::trace(
+      plan.arguments, [&](std::span<const Tensor> arguments) { return body(kind, feed, columns, arguments); });
   plans_.push_front(std::move(plan));
   if (plans_.size() > kPlansKept) plans_.pop_back();
   return plans_.front();
@@ -128,47 +187,49 @@ TrainingState::Plan& TrainingState::plan_for(StepKind kind, const Columns& colum
 // "x holds nan in row 17": the first row of this batch that is not finite, of the column a search ended at.
 std::string TrainingState::origin_of_bad_loss(Plan& plan, const Columns& columns, int64_t first, int64_t count,
                                               const int64_t* indices, std::span<const void* const> arguments) {
-  const auto found =
-      plan.traced->explain(arguments, [&](std::span<const Tensor> given) { return body(plan.kind, plan.feed, given); });
+  const auto found = plan.traced->explain(
+      arguments, [&](std::span<const Tensor> given) { return body(plan.kind, plan.feed, columns, given); });
   if (!found) return "";
   if (found->argument < 0) return found->text;
-  const Tensor* const by_argument[] = {&columns.x, &columns.y, &columns.weight};
-  const char* const names[] = {"x", "y", "sample_weight"};
-  const Tensor& column = *by_argument[found->argument];
+  const auto argument = static_cast<size_t>(found->argument);
+  const Tensor& column = *columns.used(true)[argument];
+  const char* const name = argument < columns.x.size()                      ? "x"
+                           : argument < columns.x.size() + columns.y.size() ? "y"
+                                                                            : "sample_weight";
   const TensorSpec row_spec{column.dtype(), column.shape().with(0, 1)};
   for (int64_t i = 0; i < count; ++i) {
     const int64_t row = indices ? indices[i] : first + i;
     const auto* bytes = static_cast<const std::byte*>(column.raw_data()) + row * row_spec.bytes();
     if (const std::string bad = bad_numbers(row_spec, bytes); !bad.empty())
-      return fmt::format("{} holds {} in row {} of the data", names[found->argument], bad, row);
+      return fmt::format("{} holds {} in row {} of the data", name, bad, row);
   }
-  return fmt::format("{} holds {}", names[found->argument], found->text);
+  return fmt::format("{} holds {}", name, found->text);
 }
 
 StepResult TrainingState::step(StepKind kind, const Columns& columns, Feed feed, int64_t first, int64_t count,
-                               const int64_t* indices, void* prediction) {
+                               const int64_t* indices, std::span<void* const> predictions) {
   Plan& plan = plan_for(kind, columns, feed, count);
-  SmallVector<const void*, 4> pointers;
+  SmallVector<const void*, 9> pointers;
   const auto add = [&](const Tensor& column) {
     const auto* bytes = static_cast<const std::byte*>(column.raw_data());
     if (feed == Feed::sliced && column.shape()[0] > 0) bytes += first * (column.spec().bytes() / column.shape()[0]);
     pointers.push_back(bytes);
   };
-  add(columns.x);
-  if (kind != StepKind::predict) add(columns.y);
-  if (kind != StepKind::predict && columns.weight.defined()) add(columns.weight);
+  for (const Tensor* column : columns.used(kind != StepKind::predict)) add(*column);
   if (feed == Feed::gathered) pointers.push_back(indices);
   const std::span<const void* const> arguments(pointers.data(), pointers.size());
   double loss[2];  // room for a scalar of any dtype
-  void* room[] = {kind == StepKind::predict ? prediction : loss};
-  const std::span<void* const> results(room, plan.traced->results().size());
+  void* const room[] = {loss};
+  const std::span<void* const> results =
+      kind == StepKind::predict ? predictions : std::span<void* const>(room, plan.traced->results().size());
   const bool warns = options.nan_policy == NanPolicy::warn;
   try {
     // Once warned there is nothing to stop for.
     plan.traced->run(arguments, results, /*check_numbers=*/!warns || bad_loss_.empty());
     return StepResult::done;
   } catch (const RowError& error) {
-    const int64_t labels_a_row = std::max<int64_t>(1, columns.y.elements() / columns.rows());
+    const int64_t labels = columns.y.empty() ? 1 : columns.y[0].elements();
+    const int64_t labels_a_row = std::max<int64_t>(1, labels / columns.rows());
     const int64_t row = error.row() / labels_a_row;
     throw error.at(feed == Feed::gathered ? indices[row] : first + row);
   } catch (const NumericError& error) {
@@ -184,8 +245,8 @@ StepResult TrainingState::step(StepKind kind, const Columns& columns, Feed feed,
   return StepResult::not_finite;
 }
 
-const TensorSpec& TrainingState::prediction_spec(const Columns& columns, int64_t batch) {
-  return plan_for(StepKind::predict, columns, Feed::sliced, batch).traced->results()[0];
+const std::vector<TensorSpec>& TrainingState::prediction_specs(const Columns& columns, int64_t batch) {
+  return plan_for(StepKind::predict, columns, Feed::sliced, batch).traced->results();
 }
 
 }  // namespace isochron

@@ -12,8 +12,12 @@ namespace isochron {
 
 // The columns of a data set, whole; batches are rows of them.
 struct Columns {
-  Tensor x, y, weight;  // weight may be undefined
-  int64_t rows() const { return x.shape()[0]; }
+  std::vector<Tensor> x;       // one for each input of the model
+  std::vector<Tensor> y;       // one for each output that has a loss
+  std::vector<Tensor> weight;  // none, one for all outputs, or one each as y
+  int64_t rows() const { return x[0].shape()[0]; }
+  // Those that a step of this kind reads, in the order of its plan's arguments.
+  SmallVector<const Tensor*, 8> used(bool targets) const;
 };
 
 enum class StepKind { train, test, predict };
@@ -30,14 +34,16 @@ class TrainingState {
   // One step on rows of the columns: `indices` of them (gathered) or `count` from `first` on (sliced). A loss that is
   // not finite is met by the policy: NumericError naming the first bad op, or a result that says what was done.
   StepResult step(StepKind kind, const Columns& columns, Feed feed, int64_t first, int64_t count,
-                  const int64_t* indices, void* prediction = nullptr);
+                  const int64_t* indices, std::span<void* const> predictions = {});
   // Why the first such loss since this was last cleared was not finite.
   const std::string& bad_loss() const { return bad_loss_; }
   void clear_bad_loss() { bad_loss_.clear(); }
   void reset_metrics();
   // Loss and metrics so far.
   Logs logs() const;
-  const TensorSpec& prediction_spec(const Columns& columns, int64_t batch);
+  const std::vector<TensorSpec>& prediction_specs(const Columns& columns, int64_t batch);
+  // Names of the outputs that have a loss: what targets are given for.
+  std::vector<std::string> target_names() const;
 
   CompileOptions options;
 
@@ -49,15 +55,23 @@ class TrainingState {
     std::unique_ptr<TracedPlan> traced;
   };
   Plan& plan_for(StepKind kind, const Columns& columns, Feed feed, int64_t count);
-  TensorList body(StepKind kind, Feed feed, std::span<const Tensor> arguments);
+  TensorList body(StepKind kind, Feed feed, const Columns& columns, std::span<const Tensor> arguments);
   std::string origin_of_bad_loss(Plan& plan, const Columns& columns, int64_t first, int64_t count,
                                  const int64_t* indices, std::span<const void* const> arguments);
-  void update_metrics(const Tensor& y, const Tensor& prediction, const Tensor& weight, const Tensor& loss);
+  // One output of the model and what compile() said of it.
+  struct Output {
+    std::string name;
+    AnyLoss loss;
+    double weight = 1;
+    std::vector<AnyMetric> metrics;
+    std::shared_ptr<Mean> loss_metric;  // with several outputs
+    std::vector<std::shared_ptr<Metric>> resolved;
+  };
 
   static constexpr size_t kPlansKept = 64;
   Model* model_;
   Mean loss_metric_{"loss"};
-  std::vector<std::shared_ptr<Metric>> metrics_;
+  std::vector<Output> outputs_;
   std::list<Plan> plans_;  // most recently used first
   std::string bad_loss_;
 };

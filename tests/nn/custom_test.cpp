@@ -12,7 +12,7 @@ namespace custom {
 
 class Scale : public iso::Layer {
  public:
-  std::string class_name() const override { return "Scale"; }
+  ISO_LAYER(Scale)
   void build(const iso::Shape& input) override { scale_ = add_weight("scale", {input[-1]}, "ones"); }
   iso::Tensor call(const iso::Tensor& x, const iso::CallContext&) override { return x * scale_; }
 

@@ -1,0 +1,99 @@
+#include "isochron/checkpoint/weight_names.h"
+
+#include <functional>
+#include <map>
+#include <set>
+
+namespace isochron {
+namespace {
+
+class UniqueNames {
+ public:
+  std::string operator()(const std::string& base) {
+    const int n = used_[base]++;
+    return n ? fmt::format("{}_{}", base, n) : base;
+  }
+
+ private:
+  std::map<std::string, int> used_;
+};
+
+std::string joined(const std::string& path, const std::string& name) { return path.empty() ? name : path + "/" + name; }
+
+std::string class_in_path(const Layer& layer) {
+  const auto* model = dynamic_cast<const Model*>(&layer);
+  return model && model->graph() ? "functional" : snake_case(layer.class_name());
+}
+
+// What Keras calls the parts of layers that are made of others.
+std::string keras_part(const Layer& layer, size_t index, UniqueNames& names) {
+  const std::string type = layer.class_name();
+  if (type == "Bidirectional") return index == 0 ? "forward_layer" : "backward_layer";
+  if (type == "TimeDistributed") return "layer";
+  return names(class_in_path(*layer.parts()[index]));
+}
+
+bool is_recurrent(const Layer& layer) {
+  const std::string type = layer.class_name();
+  return type == "LSTM" || type == "GRU" || type == "SimpleRNN";
+}
+
+std::string short_name(const Variable& weight) {
+  const std::string& name = weight.name();
+  return name.substr(name.rfind('/') + 1);
+}
+
+class Collector {
+ public:
+  enum class Scheme { structure, layer_name, keras };
+  explicit Collector(Scheme scheme) : scheme_(scheme) {}
+
+  std::vector<NamedWeight> collect(const Model& model) {
+    visit(model, "");
+    return std::move(found_);
+  }
+
+ private:
+  void visit(const Layer& layer, const std::string& path) {
+    if (!visited_.insert(&layer).second) return;
+    const std::vector<Variable> own = layer.own_weights();
+    UniqueNames names;
+    for (size_t i = 0; i < own.size(); ++i) {
+      if (scheme_ != Scheme::keras)
+        found_.push_back({joined(path, names(short_name(own[i]))), own[i]});
+      else
+        found_.push_back({joined(path, fmt::format("{}vars/{}", is_recurrent(layer) ? "cell/" : "", i)), own[i]});
+    }
+    const auto* model = dynamic_cast<const Model*>(&layer);
+    const std::vector<std::shared_ptr<Layer>> parts = model ? model->layers() : layer.parts();
+    UniqueNames part_names;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      std::string name;
+      if (scheme_ == Scheme::layer_name)
+        name = parts[i]->name();
+      else if (scheme_ == Scheme::structure || model)
+        name = part_names(class_in_path(*parts[i]));
+      else
+        name = keras_part(layer, i, part_names);
+      visit(*parts[i], joined(scheme_ == Scheme::keras && model ? joined(path, "layers") : path, name));
+    }
+  }
+
+  Scheme scheme_;
+  std::set<const Layer*> visited_;
+  std::vector<NamedWeight> found_;
+};
+
+}  // namespace
+
+std::vector<NamedWeight> weights_by_structure(const Model& model) {
+  return Collector(Collector::Scheme::structure).collect(model);
+}
+std::vector<NamedWeight> weights_by_layer_name(const Model& model) {
+  return Collector(Collector::Scheme::layer_name).collect(model);
+}
+std::vector<NamedWeight> weights_by_keras_path(const Model& model) {
+  return Collector(Collector::Scheme::keras).collect(model);
+}
+
+}  // namespace isochron

@@ -1,0 +1,152 @@
+// Model::save_weights, load_weights and those of nn::Module: a file's tensors by name, checked before any is taken.
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "isochron/checkpoint/hdf5.h"
+#include "isochron/checkpoint/safetensors.h"
+#include "isochron/checkpoint/weight_names.h"
+#include "isochron/exec/variables.h"
+#include "isochron/nn/module.h"
+#include "isochron/ops/elementwise.h"
+#include "isochron/tensor/npy.h"
+
+namespace isochron {
+namespace {
+
+enum class Format { safetensors, npz, hdf5 };
+
+Format format_of(const char* what, const std::string& path, bool hdf5) {
+  if (path.ends_with(".safetensors")) return Format::safetensors;
+  if (path.ends_with(".npz")) return Format::npz;
+  if (path.ends_with(".h5") && hdf5) return Format::hdf5;
+  fail<ValueError>(what, "\"{}\": the end of the name tells the format, .safetensors, .npz{}", path,
+                   hdf5 ? " or .weights.h5" : "");
+}
+
+NamedTensors read(Format format, const std::string& path) {
+  switch (format) {
+    case Format::safetensors:
+      return read_safetensors(path).tensors;
+    case Format::hdf5:
+      return read_hdf5(path);
+    case Format::npz: {
+      const NpzArrays arrays = read_npz(path);
+      return {arrays.begin(), arrays.end()};
+    }
+  }
+  return {};
+}
+
+void write(Format format, const std::string& path, const std::vector<NamedWeight>& weights) {
+  NamedTensors tensors;
+  for (const NamedWeight& weight : weights) tensors.emplace_back(weight.name, weight.variable);
+  if (format == Format::safetensors) write_safetensors(path, tensors);
+  if (format == Format::npz) write_npz(path, tensors);
+  if (format == Format::hdf5) write_hdf5(path, tensors);
+}
+
+// What other libraries keep beside the weights: state of optimizers, metrics and random numbers, counts of batches.
+bool beside_weights(const std::string& name) {
+  return name.starts_with("optimizer/") || name.find("seed_generator/") != std::string::npos ||
+         name.starts_with("metrics/") || name.find("_metrics/") != std::string::npos ||
+         name.ends_with("num_batches_tracked");
+}
+
+bool fits(const TensorSpec& own, const TensorSpec& given) {
+  return own.shape == given.shape && (own.dtype == given.dtype || (is_floating(own.dtype) && is_floating(given.dtype)));
+}
+
+std::string listed(const char* what, const std::vector<std::string>& names) {
+  constexpr size_t kShown = 10;
+  if (names.empty()) return "";
+  const std::vector<std::string> shown(names.begin(),
+                                       names.begin() + static_cast<ptrdiff_t>(std::min(kShown, names.size())));
+  return fmt::format("\n  {} ({}): {}{}", what, names.size(), fmt::join(shown, ", "),
+                     names.size() > kShown ? ", …" : "");
+}
+
+void assign(const Variable& variable, const Tensor& value) {
+  const Tensor converted = value.dtype() == variable.dtype() ? value : cast(value, variable.dtype());
+  converted.eval();
+  variable.eval();
+  std::memcpy(writable_bytes(*variable.state()), converted.raw_data(), static_cast<size_t>(variable.spec().bytes()));
+  bytes_overwritten(*variable.state());
+}
+
+void load(const std::string& path, const std::vector<NamedWeight>& weights, const NamedTensors& tensors,
+          const LoadWeightsOptions& options) {
+  std::map<std::string, const Tensor*> by_name;
+  for (const auto& [name, tensor] : tensors) by_name[name] = &tensor;
+  std::vector<std::string> missing, extra, mismatched;
+  std::set<std::string> known;
+  std::vector<std::pair<const NamedWeight*, const Tensor*>> matched;
+  for (const NamedWeight& weight : weights) {
+    known.insert(weight.name);
+    const auto found = by_name.find(weight.name);
+    if (found == by_name.end())
+      missing.push_back(weight.name);
+    else if (!fits(weight.variable.spec(), found->second->spec()))
+      mismatched.push_back(fmt::format("{} is {}, the file has {}", weight.name, to_string(weight.variable.spec()),
+                                       to_string(found->second->spec())));
+    else
+      matched.emplace_back(&weight, found->second);
+  }
+  for (const auto& [name, tensor] : tensors)
+    if (!known.contains(name) && !beside_weights(name)) extra.push_back(name);
+  const bool complete = missing.empty() && extra.empty() && mismatched.empty();
+  if (!complete && !options.skip_mismatch)
+    fail<FileError>("load_weights", "{} does not fit; nothing was loaded{}{}{}", path, listed("missing", missing),
+                    listed("extra", extra), listed("mismatched", mismatched));
+  for (const auto& [weight, tensor] : matched) assign(weight->variable, *tensor);
+}
+
+void check_built(const char* what, const Model& model) {
+  if (model.weights().empty())
+    fail<StateError>(what, "model \"{}\" has no weights yet: build it with Input(shape), a call, or fit", model.name());
+}
+
+std::vector<NamedWeight> state_dict(const nn::Module& module) {
+  std::vector<NamedWeight> out;
+  for (const auto& [name, variable] : module.named_parameters()) out.push_back({name, variable});
+  for (const auto& [name, variable] : module.named_buffers()) out.push_back({name, variable});
+  return out;
+}
+
+}  // namespace
+
+void Model::save_weights(const std::string& path) const {
+  const Format format = format_of("save_weights", path, true);
+  check_built("save_weights", *this);
+  write(format, path, format == Format::hdf5 ? weights_by_keras_path(*this) : weights_by_structure(*this));
+}
+
+void Model::load_weights(const std::string& path, LoadWeightsOptions options) {
+  const Format format = format_of("load_weights", path, true);
+  check_built("load_weights", *this);
+  const NamedTensors tensors = read(format, path);
+  if (format == Format::hdf5) return load(path, weights_by_keras_path(*this), tensors, options);
+  // Files of others may go by the names of the layers.
+  std::vector<NamedWeight> weights = weights_by_structure(*this);
+  const std::vector<NamedWeight> by_layer = weights_by_layer_name(*this);
+  std::set<std::string> in_file;
+  for (const auto& [name, tensor] : tensors) in_file.insert(name);
+  const auto hits = [&](const std::vector<NamedWeight>& names) {
+    return std::count_if(names.begin(), names.end(),
+                         [&](const NamedWeight& weight) { return in_file.contains(weight.name); });
+  };
+  if (hits(by_layer) > hits(weights)) weights = by_layer;
+  load(path, weights, tensors, options);
+}
+
+void nn::Module::save_weights(const std::string& path) const {
+  write(format_of("save_weights", path, false), path, state_dict(*this));
+}
+
+void nn::Module::load_weights(const std::string& path, LoadWeightsOptions options) {
+  load(path, state_dict(*this), read(format_of("load_weights", path, false), path), options);
+}
+
+}  // namespace isochron

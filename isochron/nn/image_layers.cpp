@@ -1,0 +1,224 @@
+#include "isochron/nn/image_layers.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "isochron/base/names.h"
+#include "isochron/ops/ops.h"
+
+namespace isochron {
+namespace {
+
+void check_sizes(const char* what, int64_t height, int64_t width) {
+  if (height < 1 || width < 1)
+    fail<ValueError>(what, "height and width must be at least 1, got {} and {}", height, width);
+}
+
+Tensor images_of(const char* what, const Tensor& x) {
+  if (x.rank() != 4) fail<ShapeError>(what, "takes images (batch, rows, columns, channels), got shape {}", x.shape());
+  return is_floating(x.dtype()) ? x : cast(x, DType::float32);
+}
+
+// (to, from): each row says how one pixel is made of the old ones.
+Tensor interpolation(int64_t from, int64_t to, bool linear, DType dtype) {
+  std::vector<float> weights(static_cast<size_t>(from * to));
+  const double scale = static_cast<double>(from) / static_cast<double>(to);
+  for (int64_t i = 0; i < to; ++i) {
+    float* row = weights.data() + i * from;
+    const double at = (static_cast<double>(i) + 0.5) * scale - (linear ? 0.5 : 0);
+    const auto below = static_cast<int64_t>(std::floor(at));
+    const auto inside = [&](int64_t p) { return std::clamp<int64_t>(p, 0, from - 1); };
+    const auto part = static_cast<float>(linear ? at - std::floor(at) : 0);
+    row[inside(below)] += 1 - part;
+    row[inside(below + 1)] += part;
+  }
+  return cast(Tensor::from_buffer(std::move(weights), {to, from}), dtype);
+}
+
+Tensor resized(const Tensor& x, int64_t height, int64_t width, bool linear) {
+  const int64_t batch = x.shape()[0], rows = x.shape()[1], columns = x.shape()[2], channels = x.shape()[3];
+  Tensor y = x;
+  if (height != rows)
+    y = matmul(interpolation(rows, height, linear, x.dtype()), reshape(y, {batch, rows, columns * channels}));
+  if (width != columns)
+    y = matmul(interpolation(columns, width, linear, x.dtype()), reshape(y, {batch * height, columns, channels}));
+  return reshape(y, {batch, height, width, channels});
+}
+
+Tensor cut(const Tensor& x, int64_t top, int64_t left, int64_t height, int64_t width) {
+  return slice(x, {0, top, left}, {kEnd, top + height, left + width});
+}
+
+// The largest middle part with the sides of height : width, resized.
+Tensor covered(const Tensor& x, int64_t height, int64_t width, bool linear) {
+  const int64_t rows = x.shape()[1], columns = x.shape()[2];
+  const int64_t crop_rows = std::min(rows, std::max<int64_t>(1, columns * height / width));
+  const int64_t crop_columns = std::min(columns, std::max<int64_t>(1, rows * width / height));
+  return resized(cut(x, (rows - crop_rows) / 2, (columns - crop_columns) / 2, crop_rows, crop_columns), height, width,
+                 linear);
+}
+
+Tensor middle(const Tensor& x, int64_t height, int64_t width) {
+  const int64_t rows = x.shape()[1], columns = x.shape()[2];
+  if (rows < height || columns < width) return covered(x, height, width, true);
+  return cut(x, (rows - height) / 2, (columns - width) / 2, height, width);
+}
+
+// One number for each image, to be broadcast over it.
+Tensor one_each(const Tensor& x, double low, double high) {
+  return random_uniform({x.shape()[0], 1, 1, 1}, low, high, {.dtype = x.dtype()});
+}
+
+// Where a pixel outside is read, by the mode; whole numbers as floats.
+Tensor inside(const Tensor& at, int64_t extent, const std::string& mode) {
+  const auto n = static_cast<double>(extent);
+  if (mode == "reflect") {
+    const Tensor phase = mod(at, 2 * n);
+    return minimum(phase, 2 * n - 1 - phase);
+  }
+  return clip(at, 0, n - 1);
+}
+
+}  // namespace
+
+Tensor affine_transform(const Tensor& images, const Tensor& given, const RandomImageOptions& options) {
+  const Tensor x = images_of("affine_transform", images);
+  const int64_t batch = x.shape()[0], rows = x.shape()[1], columns = x.shape()[2], channels = x.shape()[3];
+  if (given.shape() != Shape({batch, 6}))
+    fail<ShapeError>("affine_transform", "needs 6 numbers for each of {} images, got shape {}", batch, given.shape());
+  const Tensor transforms = cast(given, DType::float32);
+  const auto coefficient = [&](int64_t i) { return reshape(slice(transforms, {0, i}, {kEnd, i + 1}), {batch, 1, 1}); };
+  const Tensor column = reshape(cast(arange(columns), DType::float32), {1, 1, columns});
+  const Tensor row = reshape(cast(arange(rows), DType::float32), {1, rows, 1});
+  const Tensor from_x = coefficient(0) * column + coefficient(1) * row + coefficient(2);
+  const Tensor from_y = coefficient(3) * column + coefficient(4) * row + coefficient(5);
+  const Tensor left = floor(from_x), top = floor(from_y);
+  const Tensor part_x = from_x - left, part_y = from_y - top;
+  const Tensor pixels = reshape(x, {batch * rows * columns, channels});
+  const Tensor first = reshape(arange(batch), {batch, 1, 1}) * (rows * columns);
+  const auto corner = [&](int64_t down, int64_t right) {
+    const Tensor at_y = top + static_cast<double>(down), at_x = left + static_cast<double>(right);
+    const Tensor y = cast(inside(at_y, rows, options.fill_mode), DType::int64);
+    const Tensor c = cast(inside(at_x, columns, options.fill_mode), DType::int64);
+    const Tensor value = gather(pixels, first + y * columns + c);
+    const Tensor weight = expand_dims((down ? part_y : 1 - part_y) * (right ? part_x : 1 - part_x), -1);
+    if (options.fill_mode != "constant") return cast(value, DType::float32) * weight;
+    const Tensor in_image = expand_dims(logical_and(logical_and(at_y >= 0, at_y <= static_cast<double>(rows - 1)),
+                                                    logical_and(at_x >= 0, at_x <= static_cast<double>(columns - 1))),
+                                        -1);
+    return where(in_image, cast(value, DType::float32), options.fill_value) * weight;
+  };
+  return cast(corner(0, 0) + corner(0, 1) + corner(1, 0) + corner(1, 1), x.dtype());
+}
+
+Resizing::Resizing(int64_t height, int64_t width, ResizingOptions options)
+    : height_(height), width_(width), options_(std::move(options)) {
+  check_sizes("Resizing", height, width);
+  if (options_.interpolation != "bilinear" && options_.interpolation != "nearest")
+    fail<ValueError>("Resizing", "unknown interpolation \"{}\"{}", options_.interpolation,
+                     did_you_mean(options_.interpolation, {"bilinear", "nearest"}));
+  set_name(options_.name);
+}
+Tensor Resizing::call(const Tensor& x, const CallContext&) {
+  const Tensor images = images_of("Resizing", x);
+  const bool linear = options_.interpolation == "bilinear";
+  return options_.crop_to_aspect_ratio ? covered(images, height_, width_, linear)
+                                       : resized(images, height_, width_, linear);
+}
+
+CenterCrop::CenterCrop(int64_t height, int64_t width, LayerOptions options) : height_(height), width_(width) {
+  check_sizes("CenterCrop", height, width);
+  set_name(std::move(options.name));
+}
+Tensor CenterCrop::call(const Tensor& x, const CallContext&) {
+  return middle(images_of("CenterCrop", x), height_, width_);
+}
+
+RandomFlip::RandomFlip(const std::string& mode, LayerOptions options)
+    : horizontal_(mode != "vertical"), vertical_(mode != "horizontal") {
+  if (mode != "horizontal" && mode != "vertical" && mode != "horizontal_and_vertical")
+    fail<ValueError>("RandomFlip", "unknown mode \"{}\"{}", mode,
+                     did_you_mean(mode, {"horizontal", "vertical", "horizontal_and_vertical"}));
+  set_name(std::move(options.name));
+}
+Tensor RandomFlip::call(const Tensor& x, const CallContext& context) {
+  Tensor y = images_of("RandomFlip", x);
+  if (!context.training) return y;
+  if (horizontal_) y = where(one_each(y, 0, 1) < 0.5, flip(y, {2}), y);
+  if (vertical_) y = where(one_each(y, 0, 1) < 0.5, flip(y, {1}), y);
+  return y;
+}
+
+RandomCrop::RandomCrop(int64_t height, int64_t width, LayerOptions options) : height_(height), width_(width) {
+  check_sizes("RandomCrop", height, width);
+  set_name(std::move(options.name));
+}
+Tensor RandomCrop::call(const Tensor& x, const CallContext& context) {
+  const Tensor images = images_of("RandomCrop", x);
+  const int64_t rows = images.shape()[1], columns = images.shape()[2];
+  if (!context.training || rows < height_ || columns < width_) return middle(images, height_, width_);
+  const Tensor top = random_integers({1}, 0, rows - height_ + 1), left = random_integers({1}, 0, columns - width_ + 1);
+  return gather(gather(images, top + arange(height_), 1), left + arange(width_), 2);
+}
+
+RandomContrast::RandomContrast(double factor, RandomContrastOptions options)
+    : factor_(factor), options_(std::move(options)) {
+  if (!(factor >= 0 && factor <= 1)) fail<ValueError>("RandomContrast", "factor must be in [0, 1], got {}", factor);
+  set_name(options_.name);
+}
+Tensor RandomContrast::call(const Tensor& x, const CallContext& context) {
+  const Tensor images = images_of("RandomContrast", x);
+  if (!context.training) return images;
+  const Tensor average = mean(images, {1, 2}, true);
+  return clip((images - average) * one_each(images, 1 - factor_, 1 + factor_) + average, options_.value_range.first,
+              options_.value_range.second);
+}
+
+RandomAffine::RandomAffine(const char* class_name, RandomImageOptions options) : options_(std::move(options)) {
+  const std::vector<std::string_view> modes{"reflect", "constant", "nearest"};
+  if (std::find(modes.begin(), modes.end(), options_.fill_mode) == modes.end())
+    fail<ValueError>(class_name, "unknown fill_mode \"{}\"{}", options_.fill_mode,
+                     did_you_mean(options_.fill_mode, modes));
+  set_name(options_.name);
+}
+Tensor RandomAffine::call(const Tensor& x, const CallContext& context) {
+  const Tensor images = images_of("RandomAffine", x);
+  if (!context.training) return images;
+  return affine_transform(images, transforms(images.shape()[0], images.shape()[1], images.shape()[2]), options_);
+}
+
+namespace {
+Tensor drawn(int64_t batch, const FactorRange& range) { return random_uniform({batch, 1}, range.low, range.high); }
+}  // namespace
+
+RandomRotation::RandomRotation(FactorRange factor, RandomImageOptions options)
+    : RandomAffine("RandomRotation", std::move(options)), factor_(factor) {}
+Tensor RandomRotation::transforms(int64_t batch, int64_t rows, int64_t columns) const {
+  const Tensor angle = drawn(batch, factor_) * (2 * std::numbers::pi);
+  const Tensor c = cos(angle), s = sin(angle);
+  const double x = static_cast<double>(columns - 1) / 2, y = static_cast<double>(rows - 1) / 2;
+  return concat({c, -s, x - (c * x - s * y), s, c, y - (s * x + c * y)}, 1);
+}
+
+RandomTranslation::RandomTranslation(FactorRange height_factor, FactorRange width_factor, RandomImageOptions options)
+    : RandomAffine("RandomTranslation", std::move(options)), height_(height_factor), width_(width_factor) {}
+Tensor RandomTranslation::transforms(int64_t batch, int64_t rows, int64_t columns) const {
+  const Tensor one = ones({batch, 1}), zero = zeros({batch, 1});
+  return concat({one, zero, drawn(batch, width_) * static_cast<double>(-columns), zero, one,
+                 drawn(batch, height_) * static_cast<double>(-rows)},
+                1);
+}
+
+RandomZoom::RandomZoom(FactorRange factor, RandomImageOptions options)
+    : RandomAffine("RandomZoom", std::move(options)), height_(factor), width_(factor), same_(true) {}
+RandomZoom::RandomZoom(FactorRange height_factor, FactorRange width_factor, RandomImageOptions options)
+    : RandomAffine("RandomZoom", std::move(options)), height_(height_factor), width_(width_factor), same_(false) {}
+Tensor RandomZoom::transforms(int64_t batch, int64_t rows, int64_t columns) const {
+  const Tensor zoom_y = 1 + drawn(batch, height_);
+  const Tensor zoom_x = same_ ? zoom_y : 1 + drawn(batch, width_);
+  const double x = static_cast<double>(columns - 1) / 2, y = static_cast<double>(rows - 1) / 2;
+  const Tensor zero = zeros({batch, 1});
+  return concat({zoom_x, zero, (1 - zoom_x) * x, zero, zoom_y, (1 - zoom_y) * y}, 1);
+}
+
+}  // namespace isochron

@@ -1,0 +1,154 @@
+// Layers that prepare images, (batch, rows, columns, channels): in a model, or called on batches before it.
+//
+//   Sequential augment{RandomFlip("horizontal"), RandomRotation(0.1), RandomZoom(0.2), RandomContrast(0.2)};
+//   Sequential model{Input({180, 160, 3}), Resizing(128, 128), augment, Rescaling(1. / 255), Conv2D(32, 3), …};
+//
+// The random ones change images while training only, each image in its own way; numbers are drawn inside the plan.
+// Results are float32 unless the input is floating. Names, arguments and defaults are Keras'.
+#pragma once
+
+#include "isochron/nn/layer.h"
+
+namespace isochron {
+
+struct ResizingOptions {
+  std::string interpolation = "bilinear";  // or "nearest"; pixel centres at halves, no smoothing when shrinking
+  bool crop_to_aspect_ratio = false;       // cuts the middle out first rather than to distort
+  std::string name = {};
+};
+
+class Resizing : public Layer {
+ public:
+  // ValueError unless sizes are positive and the interpolation is known.
+  Resizing(int64_t height, int64_t width, ResizingOptions options = {});
+  ISO_LAYER(Resizing)
+  Tensor call(const Tensor& x, const CallContext&) override;
+
+ private:
+  int64_t height_, width_;
+  ResizingOptions options_;
+};
+
+// The middle of each image; one that is too small is resized to cover it first.
+class CenterCrop : public Layer {
+ public:
+  CenterCrop(int64_t height, int64_t width, LayerOptions options = {});
+  ISO_LAYER(CenterCrop)
+  Tensor call(const Tensor& x, const CallContext&) override;
+
+ private:
+  int64_t height_, width_;
+};
+
+// `0.2`: from -0.2 to 0.2. `{-0.3, 0.1}`: from the first to the second.
+class FactorRange {
+ public:
+  FactorRange(double both) : low(-both), high(both) {}
+  FactorRange(double from, double to) : low(from), high(to) {}
+  double low, high;
+};
+
+struct RandomImageOptions {
+  std::string fill_mode = "reflect";  // or "constant", "nearest": what lies outside the image
+  double fill_value = 0;
+  std::string name = {};
+};
+
+class RandomFlip : public Layer {
+ public:
+  explicit RandomFlip(const std::string& mode = "horizontal_and_vertical", LayerOptions options = {});
+  ISO_LAYER(RandomFlip)
+  Tensor call(const Tensor& x, const CallContext& context) override;
+
+ private:
+  bool horizontal_, vertical_;
+};
+
+// While training a part at a random place, the same for the batch; otherwise the middle.
+class RandomCrop : public Layer {
+ public:
+  RandomCrop(int64_t height, int64_t width, LayerOptions options = {});
+  ISO_LAYER(RandomCrop)
+  Tensor call(const Tensor& x, const CallContext& context) override;
+
+ private:
+  int64_t height_, width_;
+};
+
+// Differences from the mean of each channel, times a number in [1 - factor, 1 + factor], clipped to the range.
+struct RandomContrastOptions {
+  std::pair<double, double> value_range = {0, 255};
+  std::string name = {};
+};
+class RandomContrast : public Layer {
+ public:
+  explicit RandomContrast(double factor, RandomContrastOptions options = {});
+  ISO_LAYER(RandomContrast)
+  Tensor call(const Tensor& x, const CallContext& context) override;
+
+ private:
+  double factor_;
+  RandomContrastOptions options_;
+};
+
+// Rotated, moved and scaled images have one way of being made: for each of them the place in the original from which a
+// pixel comes.
+class RandomAffine : public Layer {
+ public:
+  Tensor call(const Tensor& x, const CallContext& context) final;
+
+ protected:
+  RandomAffine(const char* class_name, RandomImageOptions options);
+  // (batch, 6) as affine_transform() takes them.
+  virtual Tensor transforms(int64_t batch, int64_t rows, int64_t columns) const = 0;
+
+ private:
+  RandomImageOptions options_;
+};
+
+// By a fraction of a full turn.
+class RandomRotation : public RandomAffine {
+ public:
+  explicit RandomRotation(FactorRange factor, RandomImageOptions options = {});
+  ISO_LAYER(RandomRotation)
+
+ protected:
+  Tensor transforms(int64_t batch, int64_t rows, int64_t columns) const override;
+
+ private:
+  FactorRange factor_;
+};
+
+// By fractions of height and width; positive moves down and right.
+class RandomTranslation : public RandomAffine {
+ public:
+  RandomTranslation(FactorRange height_factor, FactorRange width_factor, RandomImageOptions options = {});
+  ISO_LAYER(RandomTranslation)
+
+ protected:
+  Tensor transforms(int64_t batch, int64_t rows, int64_t columns) const override;
+
+ private:
+  FactorRange height_, width_;
+};
+
+// By fractions; negative ones enlarge. With one range both axes get the same.
+class RandomZoom : public RandomAffine {
+ public:
+  explicit RandomZoom(FactorRange factor, RandomImageOptions options = {});
+  RandomZoom(FactorRange height_factor, FactorRange width_factor, RandomImageOptions options = {});
+  ISO_LAYER(RandomZoom)
+
+ protected:
+  Tensor transforms(int64_t batch, int64_t rows, int64_t columns) const override;
+
+ private:
+  FactorRange height_, width_;
+  bool same_;
+};
+
+// Pixel (x, y) of a result comes from (a0 x + a1 y + a2, b0 x + b1 y + b2) of its image, between pixels linearly;
+// transforms (batch, 6) hold a0 a1 a2 b0 b1 b2.
+Tensor affine_transform(const Tensor& images, const Tensor& transforms, const RandomImageOptions& options = {});
+
+}  // namespace isochron

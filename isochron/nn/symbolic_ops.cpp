@@ -1,0 +1,107 @@
+#include "isochron/nn/symbolic_ops.h"
+
+#include "isochron/base/names.h"
+#include "isochron/ops/ops.h"
+
+namespace isochron {
+namespace {
+
+using Arguments = OperationArguments;
+using Inputs = std::span<const Tensor>;
+
+struct Entry {
+  std::string_view name;
+  Tensor (*run)(Inputs, const Arguments&);
+  size_t least, most;  // inputs
+};
+
+// An op of two operands, one of which may be a number.
+template <Tensor (*op)(const Operand&, const Operand&)>
+Tensor binary(Inputs x, const Arguments& a) {
+  if (x.size() == 2) return op(x[0], x[1]);
+  const double number = a.numbers.empty() ? 0 : a.numbers[0];
+  return a.flag ? op(number, x[0]) : op(x[0], number);
+}
+
+#define UNARY(name)                                                    \
+  {                                                                    \
+#name, [](Inputs x, const Arguments&) { return name(x[0]); }, 1, 1 \
+  }
+#define REDUCE(name)                                                                         \
+  {                                                                                          \
+#name, [](Inputs x, const Arguments& a) { return name(x[0], a.integers, a.flag); }, 1, 1 \
+  }
+const Entry kTable[] = {
+    UNARY(neg),
+    UNARY(abs),
+    UNARY(square),
+    UNARY(sqrt),
+    UNARY(rsqrt),
+    UNARY(reciprocal),
+    UNARY(exp),
+    UNARY(log),
+    UNARY(log1p),
+    UNARY(sin),
+    UNARY(cos),
+    UNARY(tanh),
+    UNARY(sigmoid),
+    UNARY(relu),
+    UNARY(elu),
+    UNARY(gelu),
+    UNARY(silu),
+    UNARY(softplus),
+    UNARY(softmax),
+    UNARY(stop_gradient),
+    REDUCE(sum),
+    REDUCE(mean),
+    REDUCE(max),
+    {"add", binary<add>, 1, 2},
+    {"sub", binary<sub>, 1, 2},
+    {"mul", binary<mul>, 1, 2},
+    {"div", binary<div>, 1, 2},
+    {"pow", binary<pow>, 1, 2},
+    {"minimum", binary<minimum>, 1, 2},
+    {"maximum", binary<maximum>, 1, 2},
+    {"matmul", [](Inputs x, const Arguments&) { return matmul(x[0], x[1]); }, 2, 2},
+    {"concat",
+     [](Inputs x, const Arguments& a) {
+       return concat({x.begin(), x.end()}, a.integers.at(0));
+     },
+     1, SIZE_MAX},
+    {"reshape", [](Inputs x, const Arguments& a) { return reshape(x[0], a.integers); }, 1, 1},
+    {"transpose", [](Inputs x, const Arguments& a) { return transpose(x[0], a.integers); }, 1, 1},
+    {"expand_dims", [](Inputs x, const Arguments& a) { return expand_dims(x[0], a.integers.at(0)); }, 1, 1},
+    {"squeeze", [](Inputs x, const Arguments& a) { return squeeze(x[0], a.integers); }, 1, 1},
+};
+#undef UNARY
+#undef REDUCE
+
+const Entry& entry_of(const std::string& op) {
+  std::vector<std::string_view> known;
+  for (const Entry& entry : kTable) {
+    if (entry.name == op) return entry;
+    known.push_back(entry.name);
+  }
+  fail<ValueError>("Operation", "no op \"{}\" on symbolic tensors{}", op, did_you_mean(op, known));
+}
+
+}  // namespace
+
+Operation::Operation(const std::string& op, OperationArguments arguments, LayerOptions options)
+    : op_(op), arguments_(std::move(arguments)), run_(entry_of(op).run) {
+  set_name(options.name.empty() ? unique_layer_name(op) : std::move(options.name));
+}
+
+std::vector<Tensor> Operation::call_many(const std::vector<Tensor>& inputs, const CallContext&) {
+  const Entry& entry = entry_of(op_);
+  if (inputs.size() < entry.least || inputs.size() > entry.most ||
+      (inputs.size() == 1 && entry.most == 2 && entry.least == 1 && arguments_.numbers.empty()))
+    fail<ValueError>("Operation", "\"{}\" does not take {} inputs", op_, inputs.size());
+  return {run_(inputs, arguments_)};
+}
+
+SymbolicTensor detail::symbolic_op(const char* op, std::vector<SymbolicTensor> inputs, OperationArguments arguments) {
+  return Operation(op, std::move(arguments))(inputs)[0];
+}
+
+}  // namespace isochron
