@@ -7,6 +7,7 @@ namespace {
 
 constexpr int kRunsBeforeTrial = 8, kTrialRuns = 5;
 constexpr double kMemory = 1.0 / 8;  // weight of the newest run in the usual time
+constexpr double kOutlier = 4;       // no single run counts for more than this many times what one thread would need
 constexpr double kHopeless = 4;      // a run on trial this much slower than usual ends the trial
 constexpr double kBetter = 0.9;
 constexpr int64_t kFirstGapNs = 20'000'000, kLastGapNs = 1'000'000'000;
@@ -44,7 +45,9 @@ void TeamChoice::ran(int64_t duration_ns, int64_t now_ns) {
   const auto duration = static_cast<double>(duration_ns);
   if (trial_ == 0) {
     best_ns_ = runs_ == 0 && usual_ns_ == 0 ? duration : std::min(best_ns_, duration);
-    usual_ns_ = usual_ns_ == 0 ? duration : usual_ns_ + (duration - usual_ns_) * kMemory;
+    // The first runs touch memory for the first time and wake threads: they tell how quick it can be, not how it is.
+    const double counted = std::min(duration, kOutlier * settled_ * best_ns_);
+    usual_ns_ = runs_ < kRunsBeforeTrial ? best_ns_ : usual_ns_ + (counted - usual_ns_) * kMemory;
     ++runs_;
     return;
   }

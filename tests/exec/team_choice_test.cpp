@@ -60,6 +60,20 @@ TEST(TeamChoice, OneSlowRunChangesNothing) {
   EXPECT_EQ(machine.runs_alone, 0);
 }
 
+TEST(TeamChoice, ASlowStartOrALongPauseChangesNothing) {
+  TeamChoice choice;
+  Machine machine;
+  machine.together_us = 2000;
+  machine.run(choice, 3);
+  machine.together_us = 115;
+  machine.run(choice, 50);
+  machine.together_us = 40000;
+  machine.run(choice, 1);
+  machine.together_us = 115;
+  machine.run(choice, 50);
+  EXPECT_EQ(machine.runs_alone, 0);
+}
+
 TEST(TeamChoice, FewerThreadsThatAreNoFasterAreNotKept) {
   TeamChoice choice;
   Machine machine;
