@@ -32,6 +32,14 @@ class WireWriter {
   WireWriter& float64s(uint32_t field, std::span<const double> values) {
     return bytes(field, {reinterpret_cast<const char*>(values.data()), values.size_bytes()});
   }
+  WireWriter& integers(uint32_t field, std::span<const int64_t> values) {
+    WireWriter packed;
+    for (const int64_t value : values) packed.varint(static_cast<uint64_t>(value));
+    return bytes(field, packed.text_);
+  }
+  WireWriter& float32s(uint32_t field, std::span<const float> values) {
+    return bytes(field, {reinterpret_cast<const char*>(values.data()), values.size_bytes()});
+  }
   const std::string& text() const { return text_; }
 
  private:

@@ -94,16 +94,14 @@ class GroupStream : public Stream {
     state.put(to_skip_);
     state.put(made_);
     state.put(ended_);
-    state.put(static_cast<int64_t>(buffer_.size()));
-    for (const Element& element : buffer_) state.put(element);
+    state.put_all(buffer_);
     below_->save(state);
   }
   void restore(StateReader& state) override {
     to_skip_ = state.get<int64_t>();
     made_ = state.get<int64_t>();
     ended_ = state.get<bool>();
-    buffer_.clear();
-    for (auto left = state.get<int64_t>(); left > 0; --left) buffer_.push_back(state.get_element());
+    state.get_all(buffer_);
     below_->restore(state);
   }
 
@@ -271,8 +269,7 @@ class BucketStream : public Stream {
     state.put(static_cast<uint64_t>(buckets_.size()));
     for (const auto& [bucket, rows] : buckets_) {
       state.put(static_cast<uint64_t>(bucket));
-      state.put(static_cast<uint64_t>(rows.size()));
-      for (const Element& row : rows) state.put(row);
+      state.put_all(rows);
     }
     below_->save(state);
   }
@@ -281,8 +278,8 @@ class BucketStream : public Stream {
     seen_ = state.get<int64_t>();
     buckets_.clear();
     for (auto left = state.get<uint64_t>(); left > 0; --left) {
-      std::vector<Element>& rows = buckets_[state.get<uint64_t>()];
-      for (auto count = state.get<uint64_t>(); count > 0; --count) rows.push_back(state.get_element());
+      const auto bucket = state.get<uint64_t>();
+      state.get_all(buckets_[bucket]);
     }
     below_->restore(state);
   }

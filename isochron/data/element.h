@@ -189,6 +189,11 @@ class StateWriter {
   void put(const T& value) { bytes_.append(reinterpret_cast<const char*>(&value), sizeof value); }
   void put(const std::string& text);
   void put(const Element& element);
+  template <class Elements>
+  void put_all(const Elements& elements) {
+    put(static_cast<uint64_t>(elements.size()));
+    for (const Element& element : elements) put(element);
+  }
   std::string take() { return std::move(bytes_); }
 
  private:
@@ -207,6 +212,11 @@ class StateReader {
   }
   std::string get_string();
   Element get_element();
+  template <class Elements>
+  void get_all(Elements& elements) {
+    elements.clear();
+    for (auto left = get<uint64_t>(); left > 0; --left) elements.push_back(get_element());
+  }
   bool done() const { return bytes_.empty(); }
 
  private:

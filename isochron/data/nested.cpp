@@ -240,12 +240,11 @@ class GroupByWindowStream : public Stream {
  private:
   static void put_group(StateWriter& state, int64_t key, const std::vector<Element>& group) {
     state.put(key);
-    state.put(static_cast<uint64_t>(group.size()));
-    for (const Element& element : group) state.put(element);
+    state.put_all(group);
   }
   static std::vector<Element> get_group(StateReader& state) {
     std::vector<Element> group;
-    for (auto left = state.get<uint64_t>(); left > 0; --left) group.push_back(state.get_element());
+    state.get_all(group);
     return group;
   }
   void make_inner() {

@@ -81,16 +81,14 @@ class ShuffleStream : public Stream {
     state.put(random_);
     state.put(drawn_);
     state.put(ended_);
-    state.put(static_cast<int64_t>(buffer_.size()));
-    for (const Element& element : buffer_) state.put(element);
+    state.put_all(buffer_);
     below_->save(state);
   }
   void restore(StateReader& state) override {
     random_ = state.get<RandomStream>();
     drawn_ = state.get<int64_t>();
     ended_ = state.get<bool>();
-    buffer_.clear();
-    for (auto left = state.get<int64_t>(); left > 0; --left) buffer_.push_back(state.get_element());
+    state.get_all(buffer_);
     below_->restore(state);
   }
 

@@ -15,8 +15,8 @@
 
 #include <fmt/core.h>
 
-#include "isochron/base/crc32c.h"
 #include "isochron/base/error.h"
+#include "isochron/base/record_frame.h"
 #include "isochron/base/wire_writer.h"
 
 namespace isochron {
@@ -56,11 +56,6 @@ std::string hparams_value(std::string_view tag, uint32_t field, const std::strin
   return value.text();
 }
 
-template <class T>
-void put(std::string& out, T value) {
-  out.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
-
 }  // namespace
 
 EventFile::EventFile(const std::string& folder) {
@@ -82,13 +77,7 @@ EventFile::~EventFile() {
 void EventFile::event(uint32_t field, std::string_view message, int64_t step) {
   WireWriter out;
   out.float64(1, wall_seconds()).integer(2, step).bytes(field, message);
-  const std::string& record = out.text();
-  std::string length;
-  put(length, static_cast<uint64_t>(record.size()));
-  pending_ += length;
-  put(pending_, masked_crc32c(length));
-  pending_ += record;
-  put(pending_, masked_crc32c(record));
+  append_record(pending_, out.text());
   if (pending_.size() >= kPendingLimit) flush();
 }
 

@@ -33,22 +33,15 @@ bool smaller_is_better(const std::string& who, const std::string& metric, Monito
       metric);
 }
 
-int open_log(const char* who, const std::string& path, bool append) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND | (append ? 0 : O_TRUNC), 0644);
-  if (fd < 0) fail<FileError>(who, "{}: {}", path, std::strerror(errno));
-  return fd;
-}
-
-// One write a row, so that readers of a growing file never see half of one.
-void append_line(const char* who, int fd, const std::string& path, std::string line) {
-  line += '\n';
-  if (::write(fd, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
-    fmt::print(stderr, "{}: a row of {} is lost: {}\n", who, path, std::strerror(errno));
-}
-
 std::string json_number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : "null"; }
 
 }  // namespace
+
+double logs_value(const Logs& logs, const std::string& name) {
+  for (const auto& [key, value] : logs)
+    if (key == name) return value;
+  return std::nan("");
+}
 
 Monitor::Monitor(std::string who, std::string metric, MonitorMode mode, double min_delta)
     : who_(std::move(who)),
@@ -167,20 +160,34 @@ void TerminateOnNaN::on_train_batch_end(int64_t batch, const Logs& logs) {
   model()->stop_training = true;
 }
 
-CSVLogger::CSVLogger(std::string path, std::string separator, bool append)
-    : path_(std::move(path)), separator_(std::move(separator)), append_(append) {}
+LogFile::~LogFile() { close(); }
 
-CSVLogger::~CSVLogger() {
-  if (fd_ >= 0) ::close(fd_);
+void LogFile::open(bool append) {
+  close();
+  fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND | (append ? 0 : O_TRUNC), 0644);
+  if (fd_ < 0) fail<FileError>(who_, "{}: {}", path_, std::strerror(errno));
 }
+
+void LogFile::close() {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+bool LogFile::empty() const { return ::lseek(fd_, 0, SEEK_END) == 0; }
+
+void LogFile::add(std::string line) {
+  line += '\n';
+  if (::write(fd_, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+    fmt::print(stderr, "{}: a row of {} is lost: {}\n", who_, path_, std::strerror(errno));
+}
+
+CSVLogger::CSVLogger(std::string path, std::string separator, bool append)
+    : file_("CSVLogger", std::move(path)), separator_(std::move(separator)), append_(append) {}
 
 void CSVLogger::on_train_begin(const Logs&) {
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = open_log("CSVLogger", path_, append_);
+  file_.open(append_);
   names_.clear();
 }
-
-void CSVLogger::write_row(const std::string& row) { append_line("CSVLogger", fd_, path_, row); }
 
 void CSVLogger::on_epoch_end(int epoch, const Logs& logs) {
   if (names_.empty()) {
@@ -191,32 +198,22 @@ void CSVLogger::on_epoch_end(int epoch, const Logs& logs) {
         std::any_of(names_.begin(), names_.end(), [](const auto& n) { return n.rfind("val_", 0) == 0; });
     const size_t own = names_.size();
     for (size_t i = 0; i < own && !validated; ++i) names_.push_back("val_" + names_[i]);
-    const bool has_header = append_ && ::lseek(fd_, 0, SEEK_END) > 0;
-    if (!has_header) write_row("epoch" + separator_ + fmt::format("{}", fmt::join(names_, separator_)));
+    if (!append_ || file_.empty()) file_.add("epoch" + separator_ + fmt::format("{}", fmt::join(names_, separator_)));
   }
   std::string row = std::to_string(epoch);
   for (const std::string& name : names_) {
     const auto found = std::find_if(logs.begin(), logs.end(), [&](const auto& entry) { return entry.first == name; });
     row += separator_ + (found == logs.end() ? "NA" : fmt::format("{}", found->second));
   }
-  write_row(row);
+  file_.add(row);
 }
 
-void CSVLogger::on_train_end(const Logs&) {
-  ::close(fd_);
-  fd_ = -1;
-}
+void CSVLogger::on_train_end(const Logs&) { file_.close(); }
 
-JsonLinesLogger::JsonLinesLogger(std::string path, bool append) : path_(std::move(path)), append_(append) {}
+JsonLinesLogger::JsonLinesLogger(std::string path, bool append)
+    : file_("JsonLinesLogger", std::move(path)), append_(append) {}
 
-JsonLinesLogger::~JsonLinesLogger() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
-void JsonLinesLogger::on_train_begin(const Logs&) {
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = open_log("JsonLinesLogger", path_, append_);
-}
+void JsonLinesLogger::on_train_begin(const Logs&) { file_.open(append_); }
 
 void JsonLinesLogger::on_epoch_begin(int, const Logs&) { epoch_start_ns_ = monotonic_ns(); }
 
@@ -224,12 +221,9 @@ void JsonLinesLogger::on_epoch_end(int epoch, const Logs& logs) {
   std::string line = fmt::format(R"({{"epoch": {}, "seconds": {:.6f})", epoch + 1,
                                  static_cast<double>(monotonic_ns() - epoch_start_ns_) * 1e-9);
   for (const auto& [name, value] : logs) line += fmt::format(R"(, "{}": {})", name, json_number(value));
-  append_line("JsonLinesLogger", fd_, path_, line + "}");
+  file_.add(line + "}");
 }
 
-void JsonLinesLogger::on_train_end(const Logs&) {
-  ::close(fd_);
-  fd_ = -1;
-}
+void JsonLinesLogger::on_train_end(const Logs&) { file_.close(); }
 
 }  // namespace isochron

@@ -115,21 +115,39 @@ class TerminateOnNaN : public Callback {
   bool needs_batch_logs() const override { return true; }
 };
 
+// A file that grows by lines, each one write, so that readers of it never see half of one. A line that can't be written
+// is told on standard error.
+class LogFile {
+ public:
+  LogFile(const char* who, std::string path) : who_(who), path_(std::move(path)) {}
+  ~LogFile();
+  LogFile(const LogFile&) = delete;
+  LogFile& operator=(const LogFile&) = delete;
+
+  void open(bool append);  // FileError
+  void close();
+  bool empty() const;
+  void add(std::string line);
+
+ private:
+  const char* who_;
+  std::string path_;
+  int fd_ = -1;
+};
+
 // One row an epoch, each written at once and whole: epoch, then the metrics by name. A metric that an epoch does not
 // have is NA. FileError at the start of training when the file can't be opened.
 class CSVLogger : public Callback {
  public:
   explicit CSVLogger(std::string path, std::string separator = ",", bool append = false);
-  ~CSVLogger() override;
   void on_train_begin(const Logs& logs) override;
   void on_epoch_end(int epoch, const Logs& logs) override;
   void on_train_end(const Logs& logs) override;
 
  private:
-  void write_row(const std::string& row);
-  std::string path_, separator_;
+  LogFile file_;
+  std::string separator_;
   bool append_;
-  int fd_ = -1;
   std::vector<std::string> names_;
 };
 
@@ -138,16 +156,14 @@ class CSVLogger : public Callback {
 class JsonLinesLogger : public Callback {
  public:
   explicit JsonLinesLogger(std::string path, bool append = false);
-  ~JsonLinesLogger() override;
   void on_train_begin(const Logs& logs) override;
   void on_epoch_begin(int epoch, const Logs& logs) override;
   void on_epoch_end(int epoch, const Logs& logs) override;
   void on_train_end(const Logs& logs) override;
 
  private:
-  std::string path_;
+  LogFile file_;
   bool append_;
-  int fd_ = -1;
   int64_t epoch_start_ns_ = 0;
 };
 

@@ -1,9 +1,7 @@
-// Model::compile, fit, evaluate, predict: the loops around the step.
+// Model::compile and fit: the loop around the step.
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
-#include "isochron/base/names.h"
 #include "isochron/base/prefault.h"
 #include "isochron/base/rng.h"
 #include "isochron/base/threads.h"
@@ -15,95 +13,16 @@
 #include "isochron/train/dataset_feed.h"
 #include "isochron/train/history.h"
 #include "isochron/train/progress.h"
+#include "isochron/train/test_loop.h"
 #include "isochron/train/training.h"
 
 namespace isochron {
-
-double logs_value(const Logs& logs, const std::string& name) {
-  for (const auto& [key, value] : logs)
-    if (key == name) return value;
-  return std::nan("");
-}
-
-const std::vector<double>& History::operator[](const std::string& name) const {
-  const auto found = metrics_.find(name);
-  if (found != metrics_.end()) return found->second;
-  std::vector<std::string_view> known;
-  for (const auto& [key, values] : metrics_) known.push_back(key);
-  fail<ValueError>("History", "no metric \"{}\"{}", name, did_you_mean(name, known));
-}
-
 namespace {
 
 Logs with_prefix(const Logs& logs, const char* prefix) {
   Logs out;
   for (const auto& [name, value] : logs) out.emplace_back(prefix + name, value);
   return out;
-}
-
-void check_compiled(const Model& model, const char* what) {
-  if (!model.training())
-    fail<StateError>(what, "model \"{}\" has not been compiled: call compile({{.optimizer = …, .loss = …}}) first",
-                     model.name());
-}
-
-TrainingState& compiled(Model& model, const char* what) {
-  check_compiled(model, what);
-  model.training()->use(model);
-  return *model.training();
-}
-
-int64_t batches_of(int64_t rows, int64_t batch) { return (rows + batch - 1) / batch; }
-
-// Where tests and predictions get batch `i` from: rows of tensors in order, or a pass over a data set.
-class TestBatches {
- public:
-  TestBatches(Columns columns, int64_t batch_size) : columns_(std::move(columns)), batch_size_(batch_size) {}
-  explicit TestBatches(DatasetFeed& feed) : feed_(&feed) {}
-
-  bool next(int64_t i) {
-    if (feed_) {
-      if (!feed_->next(columns_)) return false;
-      count = columns_.rows();
-      return true;
-    }
-    first = i * batch_size_;
-    count = std::min(batch_size_, columns_.rows() - first);
-    return count > 0;
-  }
-  const Columns& columns() const { return columns_; }
-  void stop() {
-    if (feed_) feed_->stop();
-  }
-
-  int64_t first = 0, count = 0;
-
- private:
-  DatasetFeed* feed_ = nullptr;
-  Columns columns_;
-  int64_t batch_size_ = 0;
-};
-
-// Loss and metrics over all rows in order.
-Logs run_test(TrainingState& state, TestBatches source, std::optional<int64_t> steps,
-              const std::vector<std::shared_ptr<Callback>>& callbacks, ProgressLine* progress) {
-  state.reset_metrics();
-  for (const auto& callback : callbacks) callback->on_test_begin({});
-  for (int64_t i = 0; i < steps.value_or(INT64_MAX) && source.next(i); ++i) {
-    for (const auto& callback : callbacks) callback->on_test_batch_begin(i, {});
-    state.step(StepKind::test, source.columns(), Feed::sliced, source.first, source.count, nullptr);
-    if (!callbacks.empty()) {
-      const bool wanted =
-          std::any_of(callbacks.begin(), callbacks.end(), [](const auto& c) { return c->needs_batch_logs(); });
-      const Logs logs = wanted ? state.logs() : Logs{};
-      for (const auto& callback : callbacks) callback->on_test_batch_end(i, logs);
-    }
-    if (progress && progress->due()) progress->update(i + 1, state.logs());
-  }
-  source.stop();
-  Logs logs = state.logs();
-  for (const auto& callback : callbacks) callback->on_test_end(logs);
-  return logs;
 }
 
 }  // namespace
@@ -333,30 +252,9 @@ void Model::compile(CompileOptions options) {
   training_ = std::make_shared<TrainingState>(*this, std::move(options));
 }
 
-Optimizer& Model::optimizer() const {
-  check_compiled(*this, "optimizer");
-  return *training_->options.optimizer;
-}
-
 ValidationData::ValidationData(const data::Dataset& batches) : dataset(std::make_shared<data::Dataset>(batches)) {}
 
 namespace {
-// What a user gave, in the model's order and checked.
-Columns columns_of(Model& model, const char* what, const Tensors& x, const Tensors& y, const Tensors& weight) {
-  const std::vector<std::string> targets = model.training()->target_names();
-  const auto given = [&](const Tensors& tensors, const char* argument, const std::vector<std::string>& names) {
-    if (tensors.empty()) fail<ValueError>(what, "{} is an undefined tensor", argument);
-    return tensors.in_order(what, argument, names);
-  };
-  Columns columns{given(x, "x", model.input_names()), given(y, "y", targets), {}};
-  const bool weighted = std::any_of(weight.values().begin(), weight.values().end(),
-                                    [](const Tensor& tensor) { return tensor.defined(); });
-  if (weighted)
-    columns.weight = weight.values().size() == 1 ? weight.values() : given(weight, "sample_weight", targets);
-  check_columns(what, columns);
-  return columns;
-}
-
 // Of validation_data given as tensors.
 std::optional<Columns> validation_columns(Model& model, const FitOptions& options) {
   const ValidationData& given = *options.validation_data;
@@ -397,105 +295,6 @@ History Model::fit(const data::Dataset& dataset, FitOptions options) {
   else if (options.validation_data)
     trainer.use_validation(*validation_columns(*this, options));
   return trainer.run();
-}
-
-Logs Model::evaluate(const data::Dataset& dataset, EvaluateOptions options) {
-  TrainingState& state = compiled(*this, "evaluate");
-  DatasetFeed feed("evaluate", dataset, input_names().size(), state.target_names().size());
-  ProgressLine progress(options.verbose);
-  const int64_t steps = std::min(options.steps.value_or(INT64_MAX), feed.batches().value_or(0));
-  progress.begin("", steps);
-  const Logs logs = run_test(state, TestBatches(feed), options.steps, {}, &progress);
-  progress.end(steps, logs);
-  return logs;
-}
-
-Tensor Model::predict(const data::Dataset& dataset, PredictOptions options) {
-  if (dataset.size() == data::kInfinite) fail<ValueError>("predict", "the data set is infinite; use take()");
-  std::vector<Tensor> parts;
-  for (const data::Element& batch : dataset.prefetch()) {
-    const Columns columns = columns_of("predict", batch, input_names().size(), 0);
-    parts.push_back(
-        predict(columns.x, {.batch_size = std::max<int64_t>(1, columns.rows()), .verbose = options.verbose}));
-  }
-  if (parts.empty()) fail<ValueError>("predict", "the data set is empty");
-  return parts.size() == 1 ? parts[0] : concat(parts, 0).eval();
-}
-
-Logs Model::evaluate(const Tensors& x, const Tensors& y, EvaluateOptions options) {
-  TrainingState& state = compiled(*this, "evaluate");
-  const Columns columns = columns_of(*this, "evaluate", x, y, options.sample_weight);
-  check_batch_size("evaluate", options.batch_size);
-  ProgressLine progress(options.verbose);
-  progress.begin("", batches_of(columns.rows(), options.batch_size));
-  const Logs logs = run_test(state, TestBatches(columns, options.batch_size), options.steps, {}, &progress);
-  progress.end(batches_of(columns.rows(), options.batch_size), logs);
-  return logs;
-}
-
-std::vector<Tensor> Model::predict_all(const Tensors& x, PredictOptions options) {
-  check_batch_size("predict", options.batch_size);
-  if (x.empty()) fail<ValueError>("predict", "x is an undefined tensor");
-  Columns columns{x.in_order("predict", "x", input_names()), {}, {}};
-  for (const Tensor& column : columns.x) {
-    if (!column.defined()) fail<ValueError>("predict", "x is an undefined tensor");
-    if (column.rank() < 1) fail<ShapeError>("predict", "needs a batch of examples, got a scalar");
-    if (column.shape()[0] == 0) fail<ValueError>("predict", "x is empty: shape {}", column.shape());
-    column.eval();
-  }
-  check_columns("predict", columns);
-  // Predicting needs no loss: a model that was never compiled gets a state of its own.
-  TrainingState plain(*this, {});
-  TrainingState& state = training() ? compiled(*this, "predict") : plain;
-  const int64_t rows = columns.rows();
-  std::vector<TensorSpec> specs;
-  for (const TensorSpec& batch : state.prediction_specs(columns, std::min(options.batch_size, rows)))
-    specs.push_back({batch.dtype, batch.shape.with(0, rows)});
-  std::vector<Storage> results;
-  for (const TensorSpec& spec : specs) results.push_back(Storage::allocate(static_cast<size_t>(spec.bytes())));
-  std::vector<void*> predictions(specs.size());
-  ProgressLine progress(options.verbose);
-  progress.begin("", batches_of(rows, options.batch_size));
-  for (int64_t first = 0; first < rows; first += options.batch_size) {
-    for (size_t i = 0; i < specs.size(); ++i) predictions[i] = results[i].data() + first * (specs[i].bytes() / rows);
-    state.step(StepKind::predict, columns, Feed::sliced, first, std::min(options.batch_size, rows - first), nullptr,
-               predictions);
-    if (progress.due()) progress.update(first / options.batch_size + 1, {});
-  }
-  progress.end(batches_of(rows, options.batch_size), {});
-  std::vector<Tensor> tensors;
-  for (size_t i = 0; i < specs.size(); ++i) tensors.push_back(Tensor::from_storage(std::move(results[i]), specs[i]));
-  return tensors;
-}
-
-Tensor Model::predict(const Tensors& x, PredictOptions options) {
-  if (output_names().size() > 1)
-    fail<StateError>("predict", "model \"{}\" has {} outputs: predict_all() gives them all", name(),
-                     output_names().size());
-  return predict_all(x, std::move(options))[0];
-}
-
-namespace {
-Logs on_batch(Model& model, StepKind kind, const char* what, const Tensors& x, const Tensors& y,
-              const Tensors& sample_weight) {
-  TrainingState& state = compiled(model, what);
-  const Columns columns = columns_of(model, what, x, y, sample_weight);
-  state.reset_metrics();
-  state.clear_bad_loss();
-  state.step(kind, columns, Feed::sliced, 0, columns.rows(), nullptr);
-  return state.logs();
-}
-}  // namespace
-
-Logs Model::train_on_batch(const Tensors& x, const Tensors& y, const Tensors& sample_weight) {
-  return on_batch(*this, StepKind::train, "train_on_batch", x, y, sample_weight);
-}
-Logs Model::test_on_batch(const Tensors& x, const Tensors& y, const Tensors& sample_weight) {
-  return on_batch(*this, StepKind::test, "test_on_batch", x, y, sample_weight);
-}
-Tensor Model::predict_on_batch(const Tensors& x) {
-  const bool rows = !x.empty() && x.values()[0].defined() && x.values()[0].rank() > 0;
-  return predict(x, {.batch_size = rows ? std::max<int64_t>(1, x.values()[0].shape()[0]) : 1});
 }
 
 }  // namespace isochron

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <limits>
 
+#include "isochron/base/wire_writer.h"
+
 namespace isochron::data {
 namespace {
 
@@ -190,17 +192,6 @@ std::string_view only_string(const List& list, std::string_view name) {
 }
 
 bool is_list_dtype(DType dtype) { return dtype == DType::float32 || dtype == DType::int64 || dtype == DType::int32; }
-
-void put_varint(std::string& out, uint64_t value) {
-  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
-  out += static_cast<char>(value);
-}
-
-void put_bytes(std::string& out, uint64_t field, std::string_view bytes) {
-  put_varint(out, key_of(field, 2));
-  put_varint(out, bytes.size());
-  out += bytes;
-}
 
 }  // namespace
 
@@ -395,29 +386,24 @@ void ExampleParser::parse(std::string_view record, Element& out) const {
 }
 
 std::string Example::serialize() const {
-  std::string features;
+  WireWriter features;
   for (const auto& [name, values] : features_) {
-    std::string list, packed;
+    WireWriter list, feature, entry;
     uint8_t kind = kBytes;
     if (const auto* floats = std::get_if<std::vector<float>>(&values)) {
       kind = kFloats;
-      put_bytes(list, 1, {reinterpret_cast<const char*>(floats->data()), 4 * floats->size()});
+      list.float32s(1, *floats);
     } else if (const auto* ints = std::get_if<std::vector<int64_t>>(&values)) {
       kind = kInts;
-      for (int64_t value : *ints) put_varint(packed, static_cast<uint64_t>(value));
-      put_bytes(list, 1, packed);
+      list.integers(1, *ints);
     } else {
-      for (const std::string& text : std::get<std::vector<std::string>>(values)) put_bytes(list, 1, text);
+      for (const std::string& text : std::get<std::vector<std::string>>(values)) list.bytes(1, text);
     }
-    std::string feature, entry;
-    put_bytes(feature, kind, list);
-    put_bytes(entry, 1, name);
-    put_bytes(entry, 2, feature);
-    put_bytes(features, 1, entry);
+    feature.bytes(kind, list.text());
+    entry.bytes(1, name).bytes(2, feature.text());
+    features.bytes(1, entry.text());
   }
-  std::string out;
-  put_bytes(out, 1, features);
-  return out;
+  return WireWriter().bytes(1, features.text()).text();
 }
 
 }  // namespace isochron::data

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "isochron/base/crc32c.h"
 #include "isochron/base/error.h"
+#include "isochron/base/record_frame.h"
 
 namespace isochron::data {
 namespace {
 
-constexpr size_t kHeader = 12, kFooter = 4;
 constexpr size_t kPiece = 256 << 10;
 
 template <class T>
@@ -33,8 +32,8 @@ uint64_t checked_length(const char* header, const std::string& path, uint64_t of
 }
 
 std::string_view checked_data(const char* record, uint64_t length, const std::string& path, uint64_t offset) {
-  const std::string_view data(record + kHeader, length);
-  if (load<uint32_t>(record + kHeader + length) != masked_crc32c(data))
+  const std::string_view data(record + kRecordHeader, length);
+  if (load<uint32_t>(record + kRecordHeader + length) != masked_crc32c(data))
     fail<FileError>("read_tfrecord", "{}: damaged: the {} bytes of the record at offset {} have a wrong checksum", path,
                     length, offset);
   return data;
@@ -61,20 +60,21 @@ std::string_view TfRecordReader::ahead(size_t bytes) {
 }
 
 bool TfRecordReader::next(std::string_view& record) {
-  std::string_view bytes = ahead(kHeader);
+  std::string_view bytes = ahead(kRecordHeader);
   if (bytes.empty()) return false;
   const auto offset = static_cast<uint64_t>(offset_);
-  if (bytes.size() < kHeader) fail_cut(path(), offset, kHeader, bytes.size());
+  if (bytes.size() < kRecordHeader) fail_cut(path(), offset, kRecordHeader, bytes.size());
   const uint64_t length = checked_length(bytes.data(), path(), offset);
   if (length > static_cast<uint64_t>(options_.max_record_bytes))
     fail<FileError>("read_tfrecord", "{}: the record at offset {} has {} bytes, the limit is {}", path(), offset,
                     length, options_.max_record_bytes);
-  const size_t whole = kHeader + length + kFooter;
+  const size_t whole = kRecordHeader + length + kRecordFooter;
   bytes = ahead(whole);
   if (bytes.size() < whole) fail_cut(path(), offset, whole, bytes.size());
   begin_ += whole;
   offset_ += static_cast<int64_t>(whole);
-  record = options_.check_data ? checked_data(bytes.data(), length, path(), offset) : bytes.substr(kHeader, length);
+  record =
+      options_.check_data ? checked_data(bytes.data(), length, path(), offset) : bytes.substr(kRecordHeader, length);
   return true;
 }
 
@@ -88,12 +88,12 @@ std::vector<uint64_t> tfrecord_offsets(const MappedFile& file) {
   std::vector<uint64_t> offsets;
   for (uint64_t at = 0; at < file.size();) {
     const uint64_t left = file.size() - at;
-    if (left < kHeader) fail_cut(file.path(), at, kHeader, left);
+    if (left < kRecordHeader) fail_cut(file.path(), at, kRecordHeader, left);
     const uint64_t length = checked_length(file.data() + at, file.path(), at);
-    if (left - kHeader < kFooter || length > left - kHeader - kFooter)
-      fail_cut(file.path(), at, kHeader + length + kFooter, left);
+    if (left - kRecordHeader < kRecordFooter || length > left - kRecordHeader - kRecordFooter)
+      fail_cut(file.path(), at, kRecordHeader + length + kRecordFooter, left);
     offsets.push_back(at);
-    at += kHeader + length + kFooter;
+    at += kRecordHeader + length + kRecordFooter;
   }
   return offsets;
 }
@@ -108,14 +108,7 @@ TfRecordWriter::TfRecordWriter(const std::string& path, Packing packing) : file_
 }
 
 void TfRecordWriter::write(std::string_view record) {
-  char header[kHeader];
-  const uint64_t length = record.size();
-  std::memcpy(header, &length, 8);
-  const uint32_t length_crc = masked_crc32c({header, 8}), data_crc = masked_crc32c(record);
-  std::memcpy(header + 8, &length_crc, 4);
-  pending_.append(header, sizeof header);
-  pending_.append(record);
-  pending_.append(reinterpret_cast<const char*>(&data_crc), sizeof data_crc);
+  append_record(pending_, record);
   if (pending_.size() >= kPiece) flush();
 }
 
