@@ -13,6 +13,7 @@
 #include "isochron/base/error.h"
 #include "isochron/base/threads.h"
 #include "isochron/checkpoint/safetensors.h"
+#include "isochron/data/activity.h"
 #include "isochron/data/dataset.h"
 #include "isochron/data/files/csv.h"
 #include "isochron/data/files/record_sources.h"

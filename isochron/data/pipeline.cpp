@@ -1,5 +1,7 @@
 #include "isochron/data/pipeline.h"
 
+#include <unistd.h>
+
 #include "isochron/data/optimize.h"
 #include "isochron/data/stages.h"
 
@@ -12,15 +14,18 @@ Pipeline::Pipeline(const StagePtr& stage, bool ahead, uint64_t first_pass)
       epoch_(first_pass) {
   run_.tunings = load_tunings(fingerprint_);
   root_ = run_.stream(plan_);
-  consumer_ = std::make_unique<Worker>(run_);
+  consumer_ = std::make_unique<Worker>(run_, true);
+  visible_.emplace(run_);
 }
 
 Pipeline::~Pipeline() {
+  visible_.reset();
   root_.reset();
   if (!run_.learnt.empty()) store_tunings(fingerprint_, run_.learnt);
 }
 
 void Pipeline::begin() {
+  consumer_->thread_id.store(gettid(), std::memory_order_relaxed);
   if (std::exchange(restored_, false)) return;  // goes on where the state was taken
   root_->begin(epoch_++);
 }
@@ -29,7 +34,9 @@ bool Pipeline::next(Element& out) {
   out.clear();
   const int64_t faults = fault_count();
   try {
-    return root_->next(*consumer_, out);
+    const bool more = root_->next(*consumer_, out);
+    consumer_->since_ns.store(0, std::memory_order_relaxed);
+    return more;
   } catch (...) {
     if (fault_count() == faults) set_last_fault(run_.fault_of(*consumer_, std::current_exception()));
     throw;

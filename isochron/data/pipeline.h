@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "isochron/data/report.h"
@@ -39,6 +40,7 @@ class Pipeline {
   Run run_;
   std::unique_ptr<Stream> root_;
   std::unique_ptr<Worker> consumer_;
+  std::optional<Visible> visible_;
   uint64_t epoch_;  // of the next pass to begin
   bool restored_ = false;
 };

@@ -1,6 +1,7 @@
 #include "isochron/data/run.h"
 
 #include <time.h>
+#include <unistd.h>
 
 #include <exception>
 
@@ -29,7 +30,8 @@ void StageCounters::fold(const StageCounters& other) {
     add(this->*member, (other.*member).load(std::memory_order_relaxed));
 }
 
-Worker::Worker(Run& run) : run_(run.root()), counters_(static_cast<size_t>(run.stages())) {
+Worker::Worker(Run& run, bool is_consumer)
+    : thread_id(gettid()), consumer(is_consumer), run_(run.root()), counters_(static_cast<size_t>(run.stages())) {
   std::lock_guard lock(run_.mutex_);
   run_.workers_.push_back(this);
 }
@@ -131,6 +133,7 @@ UserCode::UserCode(Worker& worker, int stage, int64_t element)
   if ((counters_.calls++ & counters_.mask) != 0) return;
   if (counters_.slow) cpu_ns_ = thread_cpu_ns();
   begin_ns_ = monotonic_ns();
+  worker.since_ns.store(begin_ns_, std::memory_order_relaxed);
 }
 
 UserCode::~UserCode() {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "isochron/data/activity.h"
 #include "isochron/data/autotune.h"
 #include "isochron/data/dataset.h"
 #include "isochron/data/stage.h"
@@ -42,21 +43,29 @@ struct AheadReport {
 };
 class AheadProbe {
  public:
+  // Whether a consumer waits for these threads: since when (0: it does not), for which element, in which thread.
+  struct Waiting {
+    std::string name;
+    int64_t since_ns = 0, element = -1;
+    int thread_id = 0;
+  };
   virtual ~AheadProbe() = default;
   virtual AheadReport report() = 0;
+  virtual Waiting waiting() = 0;
 };
 
 // A thread of a running pipeline (the consumer's included).
 class Worker {
  public:
-  explicit Worker(Run& run);
+  explicit Worker(Run& run, bool is_consumer = false);
   ~Worker();
   Worker(const Worker&) = delete;
 
   StageCounters& counters(int id) { return counters_[static_cast<size_t>(id)]; }
-  // What it is doing, for the watchdog.
-  std::atomic<int> stage{-1};
-  std::atomic<int64_t> element{-1};
+  // What it is doing, for pipeline_activity(). `since_ns` is 0 where nobody asked the clock.
+  std::atomic<int> stage{-1}, thread_id{0};
+  std::atomic<int64_t> element{-1}, since_ns{0};
+  const bool consumer;
   // Where its last exception came from.
   int failed_stage = -1;
   int64_t failed_element = -1;
@@ -92,6 +101,7 @@ class Run {
   void watch(AheadProbe* probe);
   void unwatch(AheadProbe* probe);
   std::vector<AheadReport> ahead();
+  void add_activity(std::vector<Activity>& activities);
 
   // What earlier runs of the same pipeline found out about one of its groups of threads, and what this one did.
   Tuning tuning(const std::string& name) const;
@@ -108,6 +118,17 @@ class Run {
   std::list<Worker*> workers_;
   std::vector<StageCounters> gone_;  // of threads that ended
   std::vector<AheadProbe*> probes_;
+};
+
+// While it lives, pipeline_activity() tells of a run: after all its stages were added.
+class Visible {
+ public:
+  explicit Visible(Run& run);
+  ~Visible();
+  Visible(const Visible&) = delete;
+
+ private:
+  Run& run_;
 };
 
 // Marks user code: counts and times it, and remembers whose it was when it throws.

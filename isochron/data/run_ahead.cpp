@@ -120,12 +120,12 @@ void RunAhead::thread_main(Thread& self) {
         continue;
       }
       ++active_;
-      self.since_ns.store(monotonic_ns(), std::memory_order_relaxed);
+      worker.since_ns.store(monotonic_ns(), std::memory_order_relaxed);
       lock.unlock();
       perform(job, worker);
       job = {};
       lock.lock();
-      self.since_ns.store(0, std::memory_order_relaxed);
+      worker.since_ns.store(0, std::memory_order_relaxed);
       if (--active_ == 0 && paused_) quiet_.notify_all();
     }
     self.worker = nullptr;
@@ -233,11 +233,17 @@ bool RunAhead::next(Worker& worker, Element& out) {
       }
     }
     const int64_t now = monotonic_ns();
-    if (!waiting_since) waiting_since = last_tune_ns_ = now;
+    if (!waiting_since) {
+      waiting_since = last_tune_ns_ = now;
+      waiting_for_.store(delivered_, std::memory_order_relaxed);
+      waiting_thread_.store(worker.thread_id.load(std::memory_order_relaxed), std::memory_order_relaxed);
+      waiting_since_ns_.store(now, std::memory_order_release);
+    }
     if (consumer_wakes_.wait_for(lock, std::chrono::milliseconds(1)) == std::cv_status::timeout)
       tune(monotonic_ns() - waiting_since);
   }
   if (waiting_since) {
+    waiting_since_ns_.store(0, std::memory_order_relaxed);
     report_.wait_ns += monotonic_ns() - waiting_since;
     ++report_.waits;
     next_warning_ns_ = 0;
@@ -292,17 +298,18 @@ void RunAhead::tune(int64_t waited_ns) {
 void RunAhead::tell_stuck(int64_t waited_ns) {
   if (waited_ns < next_warning_ns_) return;
   next_warning_ns_ = waited_ns * 2;
-  const int64_t now = monotonic_ns();
-  const Thread* oldest = nullptr;
-  for (const auto& thread : threads_) {
-    const int64_t since = thread->since_ns.load(std::memory_order_relaxed);
-    if (since && (!oldest || since < oldest->since_ns.load(std::memory_order_relaxed))) oldest = thread.get();
-  }
-  if (!oldest || !oldest->worker) return;
-  const int stage = oldest->worker->stage.load(std::memory_order_relaxed);
-  report_.stuck = fmt::format("{} has been at element {} for {:.1f} s", stage >= 0 ? run_.name(stage) : options_.name,
-                              oldest->worker->element.load(std::memory_order_relaxed),
-                              seconds_between(oldest->since_ns.load(std::memory_order_relaxed), now));
+  const auto since = [](const Worker& worker) { return worker.since_ns.load(std::memory_order_relaxed); };
+  const Worker* oldest = nullptr;
+  for (const auto& thread : threads_)
+    if (const Worker* worker = thread->worker; worker && since(*worker) && (!oldest || since(*worker) < since(*oldest)))
+      oldest = worker;
+  if (!oldest) return;
+  const int stage = oldest->stage.load(std::memory_order_relaxed);
+  report_.stuck = Activity{.stage = stage >= 0 ? run_.name(stage) : options_.name,
+                           .element = oldest->element.load(std::memory_order_relaxed),
+                           .seconds = seconds_between(since(*oldest), monotonic_ns()),
+                           .thread_id = oldest->thread_id.load(std::memory_order_relaxed)}
+                      .to_string();
   fmt::print(stderr, "isochron: the input pipeline waits: {}\n", report_.stuck);
   if (Timeline* timeline = Timeline::current()) timeline->fact("input.stuck", report_.stuck, "pipeline");
 }
@@ -322,6 +329,12 @@ void RunAhead::restore(StateReader& state) {
   ended_ = state.get<bool>();
   ring_.clear();
   restore_ring(state);
+}
+
+AheadProbe::Waiting RunAhead::waiting() {
+  const int64_t since = waiting_since_ns_.load(std::memory_order_acquire);
+  return {options_.name, since, waiting_for_.load(std::memory_order_relaxed),
+          waiting_thread_.load(std::memory_order_relaxed)};
 }
 
 AheadReport RunAhead::report() {

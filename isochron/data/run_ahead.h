@@ -63,6 +63,7 @@ class RunAhead : public Stream, public AheadProbe {
   void save(StateWriter& state) override;
   void restore(StateReader& state) override;
   AheadReport report() override;
+  Waiting waiting() override;
 
  protected:
   // Called with the lock held: something to do, or nothing.
@@ -110,7 +111,6 @@ class RunAhead : public Stream, public AheadProbe {
   struct Thread {
     std::thread thread;
     int64_t cpu_seen_ns = 0;
-    std::atomic<int64_t> since_ns{0};  // start of its job; 0: none
     Worker* worker = nullptr;
   };
   void thread_main(Thread& self);
@@ -130,6 +130,9 @@ class RunAhead : public Stream, public AheadProbe {
   std::atomic<int64_t> part_ns_{0}, complete_ns_{0};  // what a part and the rest cost, smoothed; 0: unknown
   int64_t slot_bytes_ = 0, last_tune_ns_ = 0, next_warning_ns_ = 0;
   AheadReport report_;
+  // Of the consumer, for others.
+  std::atomic<int64_t> waiting_since_ns_{0}, waiting_for_{0};
+  std::atomic<int> waiting_thread_{0};
 };
 
 // A stream pulled by one thread at a time, with `f` (if any) done by all of them.
