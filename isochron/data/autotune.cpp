@@ -14,7 +14,7 @@ namespace {
 std::string file_for(const std::string& fingerprint) {
   const std::string folder = cache_folder();
   if (folder.empty()) return {};
-  return fmt::format("{}/autotune/{}-{}", folder, hashed(fingerprint), available_cpus());
+  return fmt::format("{}/autotune/{}-{}-2", folder, hashed(fingerprint), available_cpus());
 }
 
 }  // namespace

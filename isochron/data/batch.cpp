@@ -275,6 +275,21 @@ void BatchBuffers::start(int64_t rows, const Element& first, const Conversions* 
   start(rows, specs, texts, first.names(), conversions);
 }
 
+bool BatchBuffers::fits(const Element& element) const {
+  if (element.size() != columns_.size()) return false;
+  for (size_t c = 0; c < columns_.size(); ++c)
+    if (element[c].is_text() != columns_[c].text || element[c].spec() != columns_[c].spec) return false;
+  return true;
+}
+
+Element BatchBuffers::row(int64_t row) const {
+  Element out;
+  out.set_names(names_);
+  for (const Column& column : columns_)
+    out.add(Component(column.spec, column.bytes.data() + row * column.target_bytes, column.bytes));
+  return out;
+}
+
 void BatchBuffers::set(int64_t row, const Element& element) {
   if (element.size() != columns_.size())
     fail<ShapeError>("batch", "all elements need the same components, got {} and {}", columns_.size(), element.size());
@@ -338,10 +353,32 @@ BatchIndexed::BatchIndexed(std::unique_ptr<Indexed> below, const Stage& input, i
 
 void BatchIndexed::prepare(int64_t index, uint64_t, Assembly& assembly) {
   const int64_t rows = rows_of(index);
-  if (row_specs_.empty())
-    assembly.rows.resize(static_cast<size_t>(rows));
-  else
+  if (!row_specs_.empty()) {
     assembly.buffers.start(rows, row_specs_, std::vector<bool>(row_specs_.size()), names_, &conversions_);
+    return;
+  }
+  std::lock_guard lock(guess_mutex_);
+  assembly.guessed = !guess_.empty();
+  if (assembly.guessed)
+    assembly.buffers.start(rows, guess_, std::vector<bool>(guess_.size()), guessed_names_, nullptr);
+  else
+    assembly.rows.resize(static_cast<size_t>(rows));
+}
+
+void BatchIndexed::expect_like(const Element& row) {
+  std::lock_guard lock(guess_mutex_);
+  guess_.clear();
+  if (!conversions_.empty()) return;
+  for (const Component& component : row)
+    if (component.is_text()) return;
+  for (const Component& component : row) guess_.push_back(component.spec());
+  guessed_names_ = row.names();
+}
+
+void BatchIndexed::take_back_guess(Assembly& assembly, int64_t rows) const {
+  for (int64_t row = 0; row < rows; ++row) assembly.rows.push_back(assembly.buffers.row(row));
+  for (auto& [row, element] : assembly.odd) assembly.rows[static_cast<size_t>(row)] = std::move(element);
+  assembly.buffers = {};
 }
 
 void BatchIndexed::make(int64_t index, uint64_t epoch, int64_t first, int64_t last, Worker& worker,
@@ -349,7 +386,18 @@ void BatchIndexed::make(int64_t index, uint64_t epoch, int64_t first, int64_t la
   const int64_t base = index * size_;
   int64_t row = first;
   BatchBuffers& buffers = assembly.buffers;
-  if (buffers.started()) {
+  if (assembly.guessed) {
+    for (; row < last; ++row) {
+      Element element;
+      below_->get(base + row, epoch, worker, element);
+      if (buffers.fits(element)) {
+        buffers.set(row, element);
+      } else {
+        std::lock_guard lock(assembly.odd_mutex);
+        assembly.odd.emplace_back(row, std::move(element));
+      }
+    }
+  } else if (buffers.started()) {
     const size_t columns = row_specs_.size();
     std::array<const std::byte*, kColumns> views;
     std::array<std::byte*, kColumns> places;
@@ -371,7 +419,9 @@ void BatchIndexed::make(int64_t index, uint64_t epoch, int64_t first, int64_t la
 
 void BatchIndexed::complete(int64_t index, uint64_t, Worker& worker, Assembly& assembly, Element& out) {
   const int64_t rows = rows_of(index);
+  if (!assembly.odd.empty()) take_back_guess(assembly, rows);
   if (!assembly.buffers.started()) {
+    expect_like(assembly.rows[0]);
     assembly.buffers.start(rows, assembly.rows[0], &conversions_);
     for (int64_t row = 0; row < rows; ++row) assembly.buffers.set(row, assembly.rows[static_cast<size_t>(row)]);
     assembly.rows.clear();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -32,6 +33,7 @@ class BatchBuffers {
              const Conversions* conversions);
   void start(int64_t rows, const Element& first, const Conversions* conversions);
   bool started() const { return !columns_.empty(); }
+  bool fits(const Element& element) const;
   // ShapeError when `element` is not like the first one.
   void set(int64_t row, const Element& element);
   void set(int64_t row, std::span<const std::byte* const> bytes);
@@ -39,6 +41,8 @@ class BatchBuffers {
     return columns_[column].bytes.data() + row * columns_[column].target_bytes;
   }
   bool converts() const { return converts_; }
+  // A row that was set, sharing its bytes. Only of arrays that are not converted.
+  Element row(int64_t row) const;
   // The batch, cut to `rows`; empties this.
   Element finish(int64_t rows);
 
@@ -59,8 +63,11 @@ class BatchBuffers {
 
 // A batch in the making.
 struct Assembly {
-  BatchBuffers buffers;       // where the specs of rows are known before the first one
+  BatchBuffers buffers;       // where the specs of rows are known, or guessed, before the first one
   std::vector<Element> rows;  // where they are not
+  bool guessed = false;
+  std::mutex odd_mutex;
+  std::vector<std::pair<int64_t, Element>> odd;  // rows that are not as guessed
 };
 
 // Batches of an indexed input; parts of one batch may be assembled by different threads.
@@ -84,6 +91,13 @@ class BatchIndexed : public Indexed {
   const int id_;
   std::vector<TensorSpec> row_specs_;  // empty: unknown before the first element
   Names names_;
+  // Where specs are unknown: a batch is expected to be like the one before, so that its rows go straight to their
+  // places. Rows that are not like that are put aside until it is complete.
+  void expect_like(const Element& row);
+  void take_back_guess(Assembly& assembly, int64_t rows) const;
+  std::mutex guess_mutex_;
+  std::vector<TensorSpec> guess_;
+  Names guessed_names_;
 };
 
 // `size` elements a batch.

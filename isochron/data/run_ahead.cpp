@@ -1,9 +1,12 @@
 #include "isochron/data/run_ahead.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <cstdlib>
 
@@ -19,7 +22,8 @@ constexpr int64_t kChunkNs = 100'000;    // a claim should be worth its lock
 constexpr int64_t kHelpNs = 1'000'000;   // the consumer does not start what takes longer
 constexpr int64_t kAheadNs = 2'000'000;  // cheap elements: so much work lies ready
 constexpr int64_t kMostSlots = 256;
-constexpr int64_t kUsualBytes = int64_t{32} << 20;  // of slots, as long as nobody waits
+constexpr int64_t kUsualBytes = int64_t{32} << 20;  // of slots, unless threads sleep
+constexpr int kThreadsAsked = 8;                    // at most, for what they do
 constexpr int64_t kSecond = 1'000'000'000;
 
 int64_t cpu_of(pthread_t thread) {
@@ -29,9 +33,21 @@ int64_t cpu_of(pthread_t thread) {
   return t.tv_sec * kSecond + t.tv_nsec;
 }
 
-// Slots may hold a quarter of what this process may still take.
+// Whether a thread sleeps or waits for a device. One that is ready and gets no CPU does neither.
+bool asleep(int thread_id) {
+  const int file = open(fmt::format("/proc/self/task/{}/stat", thread_id).c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return true;
+  std::array<char, 128> text;
+  const ssize_t bytes = read(file, text.data(), text.size());
+  close(file);
+  const std::string_view stat(text.data(), static_cast<size_t>(std::max<ssize_t>(bytes, 0)));
+  const size_t name_end = stat.rfind(')');
+  return name_end == stat.npos || name_end + 2 >= stat.size() || stat[name_end + 2] != 'R';
+}
+
+// Slots of threads that sleep may hold a sixteenth of what this process may still take.
 int64_t memory_budget() {
-  static const int64_t budget = std::max<int64_t>(available_memory_bytes() / 4, int64_t{16} << 20);
+  static const int64_t budget = std::max<int64_t>(available_memory_bytes() / 16, int64_t{16} << 20);
   return budget;
 }
 
@@ -65,7 +81,7 @@ void RunAhead::stop() {
   {
     std::lock_guard lock(mutex_);
     if (!stopping_ && options_.user_code && report_.delivered > 0)
-      run_.learn(options_.name, {static_cast<int>(threads_.size()), window_, part_ns_.load()});
+      run_.learn(options_.name, {wanted_threads_, window_, part_ns_.load()});
     stopping_ = true;
   }
   threads_wake_.notify_all();
@@ -112,7 +128,7 @@ void RunAhead::thread_main(Thread& self) {
     std::unique_lock lock(mutex_);
     self.worker = &worker;
     while (!stopping_) {
-      Job job = paused_ ? Job{} : claim();
+      Job job = paused_ || active_ >= wanted_threads_ ? Job{} : claim();
       if (!job) {
         ++idle_;
         threads_wake_.wait(lock);
@@ -176,8 +192,7 @@ void RunAhead::publish(const std::shared_ptr<Slot>& slot) {
     slot_bytes_ = std::max(slot_bytes_, bytes);
     if (options_.window < 0) {
       const int64_t cost = std::max<int64_t>(1, part_ns_.load(std::memory_order_relaxed) * slot->parts);
-      const int64_t most = std::clamp<int64_t>(kUsualBytes / std::max<int64_t>(1, bytes), 2, 64);
-      window_ = std::max(window_, std::min(kAheadNs / cost, most));
+      window_ = std::max(window_, std::min(kAheadNs / cost, most_slots(false)));
     }
   }
   if (!ring_.empty() && (ring_.front() == slot || !options_.ordered)) consumer_wakes_.notify_one();
@@ -269,30 +284,38 @@ bool RunAhead::next(Worker& worker, Element& out) {
 
 void RunAhead::tune(int64_t waited_ns) {
   const int64_t now = monotonic_ns();
-  const int64_t wall = now - last_tune_ns_;
-  const int threads = static_cast<int>(threads_.size());
-  int64_t cpu = 0;
+  const int64_t wall = now - std::exchange(last_tune_ns_, now);
+  int asked = 0, sleeping = 0;
   for (const auto& thread : threads_) {
     const int64_t used = cpu_of(thread->thread.native_handle());
-    cpu += used - std::exchange(thread->cpu_seen_ns, used);
+    const int64_t cpu = used - std::exchange(thread->cpu_seen_ns, used);
+    if (asked == kThreadsAsked || !thread->worker || thread->worker->since_ns == 0) continue;
+    ++asked;
+    sleeping += cpu * 2 < wall && asleep(thread->worker->thread_id);
   }
-  last_tune_ns_ = now;
   if (waited_ns > stuck_after_ns()) tell_stuck(waited_ns);
-  if (threads == 0 || waited_ns < wall + wall / 2) return;  // the first reading only sets the marks
-  report_.sleeping = cpu * 2 < wall * threads;
-  const int64_t most_slots = std::min(kMostSlots, memory_budget() / std::max<int64_t>(1, slot_bytes_));
-  if (active_ < threads) {
+  if (asked == 0 || waited_ns < wall + wall / 2) return;  // the first reading only sets the marks
+  report_.sleeping = sleeping * 2 > asked;
+  if (active_ < wanted_threads_) {
     // Threads have nothing to claim: the oldest slot takes long, and the window is full behind it.
-    if (window_full() && options_.window < 0) window_ = std::min(most_slots, window_ * 2);
-  } else if (threads < options_.max_threads) {
-    const int wanted = report_.sleeping ? threads * 2 : std::max(threads, std::min(threads + 1, available_cpus()));
-    wanted_threads_ = std::min(wanted, options_.max_threads);
-    if (wanted_threads_ > threads) {
-      window_ = std::max(window_, std::min<int64_t>(most_slots, wanted_threads_ + 1));
-      add_threads(wanted_threads_ - threads);
-    }
+    if (window_full() && options_.window < 0) window_ = std::max(window_, most_slots(report_.sleeping, window_ * 2));
+  } else {
+    const int most = std::min(available_cpus(), options_.max_threads);
+    if (report_.sleeping)
+      wanted_threads_ = std::min(wanted_threads_ * 2, options_.max_threads);
+    else
+      wanted_threads_ = wanted_threads_ < most ? wanted_threads_ + 1 : std::max(most, wanted_threads_ * 3 / 4);
+    window_ = std::max(window_, most_slots(report_.sleeping, wanted_threads_ + 1));
+    if (const int missing = wanted_threads_ - static_cast<int>(threads_.size()); missing > 0) add_threads(missing);
   }
   wake_threads();
+}
+
+int64_t RunAhead::most_slots(bool sleeping, int64_t wanted) const {
+  const int64_t bytes = std::max<int64_t>(1, slot_bytes_);
+  const int64_t most = sleeping ? std::min(kMostSlots, memory_budget() / bytes)
+                                : std::max<int64_t>(std::min<int64_t>(64, kUsualBytes / bytes), wanted_threads_ + 1);
+  return std::min(wanted, most);
 }
 
 void RunAhead::tell_stuck(int64_t waited_ns) {

@@ -6,8 +6,9 @@
 // next one.
 //
 // How many threads and slots: when the consumer waits although all threads are at work, there are too few of them, up
-// to the cores if they burn CPU and far beyond if they sleep or wait for a disk. When the window is what holds
-// the threads back, it grows within a budget of memory.
+// to the cores if they burn CPU (or would, if other processes left them any) and far beyond if they sleep or wait for a
+// disk. When the window is what holds threads back, it grows within some megabytes, and further, within a budget of
+// memory, only for threads that sleep: for others it could not gain anything.
 #pragma once
 
 #include <condition_variable>
@@ -120,13 +121,15 @@ class RunAhead : public Stream, public AheadProbe {
   // Every millisecond of waiting.
   void tune(int64_t waited_ns);
   void tell_stuck(int64_t waited_ns);
+  // As many slots as are wanted, if the bytes in them allow it.
+  int64_t most_slots(bool sleeping, int64_t wanted = INT64_MAX) const;
 
   std::condition_variable consumer_wakes_, threads_wake_, quiet_;
   std::vector<std::unique_ptr<Thread>> threads_;
   int active_ = 0, idle_ = 0, paused_ = 0;
   bool stopping_ = false;
   int64_t window_ = 4;
-  int wanted_threads_ = 1;
+  int wanted_threads_ = 1;                            // at work at once; there may be more
   std::atomic<int64_t> part_ns_{0}, complete_ns_{0};  // what a part and the rest cost, smoothed; 0: unknown
   int64_t slot_bytes_ = 0, last_tune_ns_ = 0, next_warning_ns_ = 0;
   AheadReport report_;

@@ -50,8 +50,7 @@ TEST(Activity, NamesTheFunctionThatDoesNotReturnAndWhoWaitsForIt) {
   EXPECT_EQ(inside.stage, "map(decode, 2 in parallel)");
   EXPECT_EQ(inside.consumer, inside.thread_id == consumer);
   if (!inside.consumer) {  // a consumer that helps may be the one inside
-    const Activity waiting = wait_for([](const Activity& a) { return a.waiting; });
-    EXPECT_EQ(waiting.element, 3);
+    const Activity waiting = wait_for([](const Activity& a) { return a.waiting && a.element == 3; });
     EXPECT_EQ(waiting.thread_id, consumer);
     EXPECT_THAT(waiting.to_string(), testing::HasSubstr("waiting for element 3 of map(decode, 2 in parallel) for "));
   }

@@ -1,10 +1,13 @@
 // Threads that run ahead: order, errors, ends, places to go on from.
+#include <time.h>
+
 #include <atomic>
 #include <chrono>
 #include <set>
 #include <thread>
 
 #include "isochron/base/files.h"
+#include "isochron/base/threads.h"
 #include "isochron/data/autotune.h"
 #include "isochron/data/dataset.h"
 #include "isochron/data/run.h"
@@ -24,6 +27,12 @@ Dataset stream(const Dataset& dataset) {
 }
 
 void nap(int64_t microseconds) { std::this_thread::sleep_for(std::chrono::microseconds(microseconds)); }
+
+int64_t cpu_now() {
+  timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return t.tv_sec * 1'000'000'000 + t.tv_nsec;
+}
 
 // Slow in a way that mixes up the order in which threads finish.
 int64_t uneven(int64_t x) {
@@ -190,6 +199,65 @@ TEST(RunAhead, SleepingFunctionsGetMoreThreadsThanCores) {
       {.num_parallel_calls = AUTOTUNE});
   numbers(dataset);
   EXPECT_GE(most, 8);
+}
+
+TEST(RunAhead, FunctionsThatBurnOrWaitForCpuGetNoMoreThreadsThanCores) {
+  // Other threads want the CPUs too, so that those of the pipeline stand still for long without sleeping.
+  std::atomic<bool> done{false};
+  std::vector<std::thread> rivals;
+  for (int i = 0; i < 3 * available_cpus(); ++i)
+    rivals.emplace_back([&done] {
+      while (!done) {
+      }
+    });
+  const Dataset dataset = range(60).map(
+      [](int64_t x) {
+        const int64_t begin = cpu_now();
+        while (cpu_now() - begin < 2'000'000) {
+        }
+        return x;
+      },
+      {.num_parallel_calls = AUTOTUNE});
+  numbers(dataset);
+  done = true;
+  for (std::thread& rival : rivals) rival.join();
+  ASSERT_EQ(dataset.report().threads.size(), 1u);
+  EXPECT_LE(dataset.report().threads[0].threads, 2 * available_cpus());
+  EXPECT_LE(dataset.report().threads[0].window, 64);
+}
+
+TEST(RunAhead, BuffersOfFunctionsThatBurnCpuStaySmall) {
+  const auto burn = [](int64_t x) {
+    const int64_t begin = cpu_now();
+    while (cpu_now() - begin < 300'000) {
+    }
+    return zeros({1 << 18}) + static_cast<float>(x);  // 1 MB
+  };
+  const Dataset dataset = range(256).map(burn, {.num_parallel_calls = AUTOTUNE}).batch(16).prefetch();
+  for (const Element& batch : dataset) EXPECT_EQ(batch[0].shape()[0], 16);
+  const ThreadsReport threads = dataset.report().threads.at(0);
+  EXPECT_EQ(threads.slot_bytes, 16 << 20);
+  EXPECT_LE(threads.window, std::max(4, available_cpus() + 2));
+}
+
+TEST(RunAhead, BatchesMayDifferInShapeButNotWithin) {
+  const auto make = [](int64_t each, int64_t rows) {
+    return range(rows).map([each](int64_t x) { return full({x / each % 3 + 1}, static_cast<double>(x)).eval(); },
+                           {.num_parallel_calls = 4});
+  };
+  std::vector<double> first;
+  for (const Element& batch : make(8, 80).batch(4)) {
+    EXPECT_EQ(batch[0].shape()[1], static_cast<int64_t>(first.size()) / 2 % 3 + 1);
+    const auto values = batch[0].tensor().to_vector<float>();
+    EXPECT_EQ(values.back(), values.front() + 3);
+    first.push_back(values.front());
+  }
+  EXPECT_EQ(first.size(), 20u);
+  // Element 6 starts another shape in the middle of the second batch.
+  const Dataset uneven_rows = make(6, 12).batch(4);
+  auto it = uneven_rows.begin();
+  EXPECT_EQ((*it)[0].shape(), Shape({4, 1}));
+  EXPECT_THROW(++it, ShapeError);
 }
 
 TEST(RunAhead, OneAtATimeMeansIt) {
