@@ -11,6 +11,7 @@
 namespace isochron {
 namespace {
 
+using kernels::BlockUpdate;
 using kernels::GemmShape;
 using kernels::TensorSlices;
 using kernels::UpdateMethod;
@@ -121,23 +122,22 @@ class UpdateKernel final : public Kernel {
   void update_from_products(const KernelFrame& frame, const float* scalars) const {
     for (size_t group = 0; group < sizes_.size(); ++group) {
       const GemmShape& shape = products_[group];
-      struct Context {
-        const UpdateRule& rule;
-        TensorSlices<float> tensor;
-        const float* scalars;
-        int64_t columns;
-      } context{rule_, slices(frame, group), scalars, shape.n};
-      const float* x = context.tensor.grad;
+      const TensorSlices<float> tensor = slices(frame, group);
+      const float* x = tensor.grad;
       const float* dy = frame.in<float>(shared_ + (group + 1) * group_inputs_ - 1);
       if (shape.k == 1) {
-        update_outer_product(rule_, context.tensor, scalars, shape.m, shape.n, x, dy, frame.thread, frame.threads);
+        update_outer_product(rule_, tensor, scalars, shape.m, shape.n, x, dy, frame.thread, frame.threads);
         continue;
       }
+      struct Context {
+        BlockUpdate<float> update;
+        int64_t columns;
+      } context{{rule_, tensor, scalars}, shape.n};
       const kernels::GemmArgs args{.a = x, .b = dy, .lda = shape.m, .ldb = shape.n};
       gemm_tiles(shape, args, frame.scratch, frame.thread, frame.threads, &context,
                  [](void* to, int64_t row, int64_t col, int64_t rows, int64_t cols, const float* tile, int64_t ld) {
                    const auto& c = *static_cast<const Context*>(to);
-                   update_block(c.rule, c.tensor, c.columns, c.scalars, row, col, rows, cols, tile, ld);
+                   c.update.apply(row * c.columns + col, c.columns, rows, cols, tile, ld);
                  });
     }
   }
@@ -171,7 +171,7 @@ class UpdateKernel final : public Kernel {
     for (size_t group = 0; group < picked_.size(); ++group) {
       const Picked& p = picked_[group];
       const uint64_t* keys = sorted(frame, p);
-      const TensorSlices<T> tensor = slices(frame, group);
+      const BlockUpdate<T> update(rule_, slices(frame, group), scalars);
       const T* dy = frame.in<T>(shared_ + (group + 1) * group_inputs_ - 1);
       const auto row_of = [&](int64_t i) { return static_cast<int64_t>(keys[i] >> 32); };
       const auto gradient = [&](int64_t i) { return dy + static_cast<int64_t>(keys[i] & 0xffffffff) * p.width; };
@@ -190,7 +190,7 @@ class UpdateKernel final : public Kernel {
           for (int64_t k = 0; k < p.width; ++k) total[k] += more[k];
           grad = total;
         }
-        update_block(rule_, tensor, p.width, scalars, row, 0, 1, p.width, grad, p.width);
+        update.apply(row * p.width, p.width, 1, p.width, grad, p.width);
       }
     }
   }

@@ -222,9 +222,9 @@ TEST(Update, BlocksAndOuterProductsEqualTheWholeUpdate) {
     for (int t = 0; t < 2; ++t) update_tensors(rule, &tensor, 1, kAdamScalars.data(), t, 2);
     for (int64_t row = 0; row < rows; row += 10)
       for (int64_t col = 0; col < cols; col += 20)
-        update_block(rule, blocks.slices(nullptr), cols, kAdamScalars.data(), row, col,
-                     std::min<int64_t>(10, rows - row), std::min<int64_t>(20, cols - col),
-                     grad.data() + row * cols + col, cols);
+        BlockUpdate<float>(rule, blocks.slices(nullptr), kAdamScalars.data())
+            .apply(row * cols + col, cols, std::min<int64_t>(10, rows - row), std::min<int64_t>(20, cols - col),
+                   grad.data() + row * cols + col, cols);
     for (int t = 0; t < 2; ++t)
       update_outer_product(rule, outer.slices(nullptr), kAdamScalars.data(), rows, cols, x.data(), dy.data(), t, 2);
     EXPECT_EQ(whole.p, blocks.p);

@@ -25,10 +25,10 @@ UpdateConstants<T> constants_for(const UpdateRule& rule, const TensorSlices<T>& 
   k.one_minus_beta2 = s[kOneMinusBeta2];
   k.inner_epsilon = rule.pytorch ? 0 : s[kEpsilon];
   k.outer_epsilon = rule.pytorch ? s[kEpsilon] : 0;
-  k.root_scale = 1;
   k.state_grad = 1;
   k.state_step = -1;
   k.grad_step = -lr;
+  const T root2 = std::sqrt(s[kCorrection2]);  // a / (sqrt(v / c) + e) is sqrt(c) a / (sqrt(v) + sqrt(c) e)
   switch (rule.method) {
     case UpdateMethod::sgd:
       k.state_grad = rule.pytorch ? s[kOneMinusBeta1] : -lr;
@@ -40,19 +40,17 @@ UpdateConstants<T> constants_for(const UpdateRule& rule, const TensorSlices<T>& 
       k.state_step = rule.momentum && rule.pytorch ? -lr : -1;
       break;
     case UpdateMethod::adam:
-      k.outer_epsilon = s[kEpsilon];
-      k.root_scale = rule.pytorch ? 1 / std::sqrt(s[kCorrection2]) : 1;
-      k.state_step = -lr * (rule.pytorch ? 1 : std::sqrt(s[kCorrection2])) / s[kCorrection1];
+      k.outer_epsilon = s[kEpsilon] * (rule.pytorch ? root2 : 1);
+      k.state_step = -lr * root2 / s[kCorrection1];
       break;
     case UpdateMethod::adamax:
       std::swap(k.inner_epsilon, k.outer_epsilon);
       k.state_step = -lr / s[kCorrection1];
       break;
     case UpdateMethod::nadam:
-      k.outer_epsilon = s[kEpsilon];
-      k.root_scale = 1 / std::sqrt(s[kCorrection2]);
-      k.state_step = -lr * s[kNadamMoment];
-      k.grad_step = -lr * s[kNadamGradient];
+      k.outer_epsilon = s[kEpsilon] * root2;
+      k.state_step = -lr * root2 * s[kNadamMoment];
+      k.grad_step = -lr * root2 * s[kNadamGradient];
       break;
     case UpdateMethod::adadelta:
       k.inner_epsilon = s[kEpsilon];
@@ -64,12 +62,31 @@ UpdateConstants<T> constants_for(const UpdateRule& rule, const TensorSlices<T>& 
   return k;
 }
 
-template <class T>
-T* at(T* state, int64_t offset) {
-  return state ? state + offset : nullptr;
-}
-
 }  // namespace
+
+template <class T>
+BlockUpdate<T>::BlockUpdate(const UpdateRule& rule, const TensorSlices<T>& tensor, const T* scalars)
+    : tensor_(tensor), update_(update_function<T>(rule)), constants_(constants_for(rule, tensor, scalars)) {}
+
+template <class T>
+void BlockUpdate<T>::apply(int64_t offset, int64_t param_ld, int64_t rows, int64_t cols, const T* grad, int64_t grad_ld,
+                           const T* row_scale) const {
+  const auto at = [offset](T* state) { return state ? state + offset : nullptr; };
+  if (cols == param_ld && cols == grad_ld && !row_scale) {
+    cols *= rows;
+    rows = 1;
+  }
+  update_(constants_, {.p = tensor_.param + offset,
+                       .g = grad,
+                       .s0 = at(tensor_.s0),
+                       .s1 = at(tensor_.s1),
+                       .s2 = at(tensor_.s2),
+                       .rows = rows,
+                       .cols = cols,
+                       .param_ld = param_ld,
+                       .grad_ld = grad_ld,
+                       .row_scale = row_scale});
+}
 
 template <class T>
 void update_tensors(const UpdateRule& rule, const TensorSlices<T>* tensors, int64_t count, const T* scalars, int thread,
@@ -77,30 +94,11 @@ void update_tensors(const UpdateRule& rule, const TensorSlices<T>* tensors, int6
   int64_t total = 0;
   for (int64_t i = 0; i < count; ++i) total += tensors[i].size;
   const Share mine = share_of(total, kGrain, thread, threads);
-  if (mine.empty()) return;
-  const UpdateFunction<T> update = update_function<T>(rule);
   int64_t first = 0;  // of the tensor, among all elements
   for (int64_t i = 0; i < count && first < mine.end; first += tensors[i++].size) {
     const TensorSlices<T>& t = tensors[i];
-    const int64_t begin = std::max<int64_t>(0, mine.begin - first), end = std::min(t.size, mine.end - first);
-    if (begin >= end) continue;
-    update(constants_for(rule, t, scalars), t.param + begin, t.grad + begin, at(t.s0, begin), at(t.s1, begin),
-           at(t.s2, begin), end - begin);
-  }
-}
-
-template <class T>
-void update_block(const UpdateRule& rule, const TensorSlices<T>& t, int64_t param_ld, const T* scalars, int64_t row,
-                  int64_t col, int64_t rows, int64_t cols, const T* grad, int64_t grad_ld) {
-  const UpdateFunction<T> update = update_function<T>(rule);
-  const UpdateConstants<T> k = constants_for(rule, t, scalars);
-  if (cols == param_ld && cols == grad_ld) {
-    cols *= rows;
-    rows = 1;
-  }
-  for (int64_t r = 0; r < rows; ++r) {
-    const int64_t offset = (row + r) * param_ld + col;
-    update(k, t.param + offset, grad + r * grad_ld, at(t.s0, offset), at(t.s1, offset), at(t.s2, offset), cols);
+    const int64_t begin = std::max<int64_t>(0, mine.begin - first), size = std::min(t.size, mine.end - first) - begin;
+    if (size > 0) BlockUpdate<T>(rule, t, scalars).apply(begin, size, 1, size, t.grad + begin, size);
   }
 }
 
@@ -108,21 +106,13 @@ template <class T>
 void update_outer_product(const UpdateRule& rule, const TensorSlices<T>& t, const T* scalars, int64_t rows,
                           int64_t cols, const T* x, const T* dy, int thread, int threads) {
   const Share mine = share_of(rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, cols)), thread, threads);
-  if (mine.empty()) return;
-  const UpdateFunction<T> update = update_function<T>(rule);
-  UpdateConstants<T> k = constants_for(rule, t, scalars);
-  const T grad_scale = k.grad_scale;
-  for (int64_t r = mine.begin; r < mine.end; ++r) {
-    k.grad_scale = grad_scale * x[r];
-    const int64_t offset = r * cols;
-    update(k, t.param + offset, dy, at(t.s0, offset), at(t.s1, offset), at(t.s2, offset), cols);
-  }
+  if (!mine.empty())
+    BlockUpdate<T>(rule, t, scalars).apply(mine.begin * cols, cols, mine.end - mine.begin, cols, dy, 0, x + mine.begin);
 }
 
 #define ISO_INSTANTIATE(T)                                                                                            \
+  template class BlockUpdate<T>;                                                                                      \
   template void update_tensors(const UpdateRule&, const TensorSlices<T>*, int64_t, const T*, int, int);               \
-  template void update_block(const UpdateRule&, const TensorSlices<T>&, int64_t, const T*, int64_t, int64_t, int64_t, \
-                             int64_t, const T*, int64_t);                                                             \
   template void update_outer_product(const UpdateRule&, const TensorSlices<T>&, const T*, int64_t, int64_t, const T*, \
                                      const T*, int, int);
 ISO_INSTANTIATE(float)

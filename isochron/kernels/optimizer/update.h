@@ -77,12 +77,38 @@ template <class T>
 void update_tensors(const UpdateRule& rule, const TensorSlices<T>* tensors, int64_t count, const T* scalars, int thread,
                     int threads);
 
-// Rows row .. row + rows and columns col .. col + cols of a parameter stored with `param_ld` elements per row; grad
-// points at the block's first element and has `grad_ld` per row. tensor.grad and tensor.size are not read. The caller
-// does the splitting between threads.
+// What the loops need, worked out once per tensor so that Keras's and PyTorch's forms share them.
 template <class T>
-void update_block(const UpdateRule& rule, const TensorSlices<T>& tensor, int64_t param_ld, const T* scalars,
-                  int64_t row, int64_t col, int64_t rows, int64_t cols, const T* grad, int64_t grad_ld);
+struct UpdateConstants {
+  T grad_scale, decay_into_grad;  // g = grad_scale * grad + decay_into_grad * p
+  T keep;                         // p * keep is updated
+  T beta1, one_minus_beta1, beta2, one_minus_beta2;
+  T inner_epsilon, outer_epsilon;  // sqrt(x + inner) + outer
+  T state_grad;                    // weight of g in the momentum
+  T state_step, grad_step;         // p moves by state_step * state + grad_step * g
+};
+
+template <class T>
+struct UpdateBlock;
+
+// Updates of blocks of one tensor as their gradients become known; its constants are worked out once. The caller does
+// the splitting between threads.
+//
+//   const BlockUpdate<float> update(rule, tensor, scalars);    // tensor.grad and tensor.size are not read
+//   update.apply(row * n + col, n, rows, cols, tile, tile_ld); // a block of a parameter with n elements per row
+template <class T>
+class BlockUpdate {
+ public:
+  BlockUpdate(const UpdateRule& rule, const TensorSlices<T>& tensor, const T* scalars);
+  // The block starts `offset` elements into the parameter; row_scale, where given, is a factor of each row's gradient.
+  void apply(int64_t offset, int64_t param_ld, int64_t rows, int64_t cols, const T* grad, int64_t grad_ld,
+             const T* row_scale = nullptr) const;
+
+ private:
+  TensorSlices<T> tensor_;
+  void (*update_)(const UpdateConstants<T>& constants, const UpdateBlock<T>& block);
+  UpdateConstants<T> constants_;
+};
 
 // A dense parameter (rows, cols) whose gradient is the outer product x (rows) dy (cols), which is never formed.
 template <class T>

@@ -28,12 +28,11 @@ struct Constants {
         one_minus_beta2(hn::Set(d, k.one_minus_beta2)),
         inner_epsilon(hn::Set(d, k.inner_epsilon)),
         outer_epsilon(hn::Set(d, k.outer_epsilon)),
-        root_scale(hn::Set(d, k.root_scale)),
         state_grad(hn::Set(d, k.state_grad)),
         state_step(hn::Set(d, k.state_step)),
         grad_step(hn::Set(d, k.grad_step)) {}
   V grad_scale, decay_into_grad, keep, beta1, one_minus_beta1, beta2, one_minus_beta2, inner_epsilon, outer_epsilon,
-      root_scale, state_grad, state_step, grad_step;
+      state_grad, state_step, grad_step;
 };
 
 template <class V>
@@ -43,6 +42,21 @@ HWY_INLINE V blend_in(V state, V value, V weight) {  // state + weight * (value 
 template <class V>
 HWY_INLINE V decayed(V state, V value, V decay, V weight) {
   return hn::MulAdd(value, weight, hn::Mul(state, decay));
+}
+
+// a / b to the last bit or two. Dividing is half of an Adam step, and the divider also takes the square root, so floats
+// are divided by an estimate of 1 / b and one correction. b is bounded because the correction of a / inf is not a
+// number.
+template <class D, class V>
+HWY_INLINE V quotient(D d, V a, V b) {
+  if constexpr (sizeof(hn::TFromD<D>) == 4) {
+    b = hn::Min(hn::Set(d, 1e30f), b);  // in this order a b that is not a number stays one
+    const V inverse = hn::ApproximateReciprocal(b);
+    const V estimate = hn::Mul(a, inverse);
+    return hn::MulAdd(hn::NegMulAdd(b, estimate, a), inverse, estimate);
+  } else {
+    return hn::Div(a, b);
+  }
 }
 
 // Each method updates p and the states it names in kStates (bit i: s<i>).
@@ -67,7 +81,7 @@ template <bool kMomentum, bool kCentered>
 struct RmsProp {
   static constexpr int kStates = 1 | (kMomentum ? 2 : 0) | (kCentered ? 4 : 0);
   template <class D, class V>
-  static HWY_INLINE void apply(D, const Constants<D>& k, V& p, V g, V& s0, V& s1, V& s2) {
+  static HWY_INLINE void apply(D d, const Constants<D>& k, V& p, V g, V& s0, V& s1, V& s2) {
     s0 = decayed(s0, hn::Mul(g, g), k.beta2, k.one_minus_beta2);
     V variance = s0;
     if constexpr (kCentered) {
@@ -75,7 +89,7 @@ struct RmsProp {
       variance = hn::NegMulAdd(s2, s2, variance);
     }
     const V root = hn::Add(hn::Sqrt(hn::Add(variance, k.inner_epsilon)), k.outer_epsilon);
-    V step = hn::Div(hn::Mul(g, k.state_grad), root);
+    V step = quotient(d, hn::Mul(g, k.state_grad), root);
     if constexpr (kMomentum) step = s1 = hn::MulAdd(s1, k.beta1, step);
     p = hn::MulAdd(k.state_step, step, p);
   }
@@ -85,44 +99,44 @@ template <bool kAmsGrad>
 struct Adam {
   static constexpr int kStates = 3 | (kAmsGrad ? 4 : 0);
   template <class D, class V>
-  static HWY_INLINE void apply(D, const Constants<D>& k, V& p, V g, V& s0, V& s1, V& s2) {
+  static HWY_INLINE void apply(D d, const Constants<D>& k, V& p, V g, V& s0, V& s1, V& s2) {
     s0 = blend_in(s0, g, k.one_minus_beta1);
     s1 = blend_in(s1, hn::Mul(g, g), k.one_minus_beta2);
     V second = s1;
     if constexpr (kAmsGrad) second = s2 = max_keep_nan(s2, s1);
-    const V root = hn::MulAdd(hn::Sqrt(second), k.root_scale, k.outer_epsilon);
-    p = hn::Add(p, hn::Div(hn::Mul(k.state_step, s0), root));
+    const V root = hn::Add(hn::Sqrt(second), k.outer_epsilon);
+    p = hn::MulAdd(k.state_step, quotient(d, s0, root), p);
   }
 };
 
 struct Adamax {
   static constexpr int kStates = 3;
   template <class D, class V>
-  static HWY_INLINE void apply(D, const Constants<D>& k, V& p, V g, V& s0, V& s1, V&) {
+  static HWY_INLINE void apply(D d, const Constants<D>& k, V& p, V g, V& s0, V& s1, V&) {
     s0 = blend_in(s0, g, k.one_minus_beta1);
     s1 = max_keep_nan(hn::Mul(s1, k.beta2), hn::Add(hn::Abs(g), k.inner_epsilon));
-    p = hn::Add(p, hn::Div(hn::Mul(k.state_step, s0), hn::Add(s1, k.outer_epsilon)));
+    p = hn::Add(p, quotient(d, hn::Mul(k.state_step, s0), hn::Add(s1, k.outer_epsilon)));
   }
 };
 
 struct Nadam {
   static constexpr int kStates = 3;
   template <class D, class V>
-  static HWY_INLINE void apply(D, const Constants<D>& k, V& p, V g, V& s0, V& s1, V&) {
+  static HWY_INLINE void apply(D d, const Constants<D>& k, V& p, V g, V& s0, V& s1, V&) {
     s0 = blend_in(s0, g, k.one_minus_beta1);
     s1 = blend_in(s1, hn::Mul(g, g), k.one_minus_beta2);
-    const V root = hn::MulAdd(hn::Sqrt(s1), k.root_scale, k.outer_epsilon);
-    p = hn::Add(p, hn::Div(hn::MulAdd(k.state_step, s0, hn::Mul(k.grad_step, g)), root));
+    const V root = hn::Add(hn::Sqrt(s1), k.outer_epsilon);
+    p = hn::Add(p, quotient(d, hn::MulAdd(k.state_step, s0, hn::Mul(k.grad_step, g)), root));
   }
 };
 
 struct Adagrad {
   static constexpr int kStates = 1;
   template <class D, class V>
-  static HWY_INLINE void apply(D, const Constants<D>& k, V& p, V g, V& s0, V&, V&) {
+  static HWY_INLINE void apply(D d, const Constants<D>& k, V& p, V g, V& s0, V&, V&) {
     s0 = hn::MulAdd(g, g, s0);
     const V root = hn::Add(hn::Sqrt(hn::Add(s0, k.inner_epsilon)), k.outer_epsilon);
-    p = hn::Add(p, hn::Div(hn::Mul(k.grad_step, g), root));
+    p = hn::Add(p, quotient(d, hn::Mul(k.grad_step, g), root));
   }
 };
 
@@ -149,26 +163,45 @@ struct Lion {
   }
 };
 
-template <class T, class Method>
-void update_loop(const UpdateConstants<T>& constants, T* p, const T* g, T* s0, T* s1, T* s2, int64_t n) {
+template <class T, class Method, bool kDecay>
+void update_rows(const UpdateConstants<T>& constants, const UpdateBlock<T>& block) {
   using D = hn::ScalableTag<T>;
   using V = hn::Vec<D>;
   const D d;
   const Constants<D> k(d, constants);
   constexpr int states = Method::kStates;
-  for_vectors(d, n, [&](int64_t i, auto part) HWY_ATTR {
-    V param = part.load(d, p + i);
-    V a = states & 1 ? part.load(d, s0 + i) : param;
-    V b = states & 2 ? part.load(d, s1 + i) : param;
-    V c = states & 4 ? part.load(d, s2 + i) : param;
-    const V grad = hn::MulAdd(k.decay_into_grad, param, hn::Mul(part.load(d, g + i), k.grad_scale));
-    param = hn::Mul(param, k.keep);
-    Method::apply(d, k, param, grad, a, b, c);
-    part.store(param, d, p + i);
-    if (states & 1) part.store(a, d, s0 + i);
-    if (states & 2) part.store(b, d, s1 + i);
-    if (states & 4) part.store(c, d, s2 + i);
-  });
+  for (int64_t row = 0; row < block.rows; ++row) {
+    const T* g = block.g + row * block.grad_ld;
+    T* p = block.p + row * block.param_ld;
+    T* s0 = block.s0 + (states & 1 ? row * block.param_ld : 0);
+    T* s1 = block.s1 + (states & 2 ? row * block.param_ld : 0);
+    T* s2 = block.s2 + (states & 4 ? row * block.param_ld : 0);
+    const V grad_scale = block.row_scale ? hn::Mul(k.grad_scale, hn::Set(d, block.row_scale[row])) : k.grad_scale;
+    for_vectors(d, block.cols, [&](int64_t i, auto part) HWY_ATTR {
+      V param = part.load(d, p + i);
+      V a = states & 1 ? part.load(d, s0 + i) : param;
+      V b = states & 2 ? part.load(d, s1 + i) : param;
+      V c = states & 4 ? part.load(d, s2 + i) : param;
+      V grad = hn::Mul(part.load(d, g + i), grad_scale);
+      if constexpr (kDecay) {
+        grad = hn::MulAdd(k.decay_into_grad, param, grad);
+        param = hn::Mul(param, k.keep);
+      }
+      Method::apply(d, k, param, grad, a, b, c);
+      part.store(param, d, p + i);
+      if (states & 1) part.store(a, d, s0 + i);
+      if (states & 2) part.store(b, d, s1 + i);
+      if (states & 4) part.store(c, d, s2 + i);
+    });
+  }
+}
+
+template <class T, class Method>
+void update_loop(const UpdateConstants<T>& constants, const UpdateBlock<T>& block) {
+  if (constants.decay_into_grad == 0 && constants.keep == 1)
+    update_rows<T, Method, false>(constants, block);
+  else
+    update_rows<T, Method, true>(constants, block);
 }
 
 template <class T>
