@@ -6,6 +6,7 @@
 #include <map>
 
 #include "isochron/base/clock.h"
+#include "isochron/exec/schedule.h"
 #include "isochron/exec/touched_memory.h"
 #include "isochron/passes/passes.h"
 #include "isochron/timeline/timeline.h"
@@ -49,7 +50,7 @@ std::shared_ptr<Executable> Executable::compile(Graph graph) {
 Compiler::Compiler(Graph graph) : out_(new Executable), graph_(out_->graph_) { graph_ = std::move(graph); }
 
 std::shared_ptr<Executable> Compiler::compile() {
-  order_updates_last();
+  order_for_running(graph_);
   update_target_.assign(graph_.outputs.size(), -1);
   for (const GraphUpdate& update : graph_.updates) update_target_[static_cast<size_t>(update.output)] = update.input;
   replaced_input_.resize(graph_.nodes.size());
@@ -94,35 +95,6 @@ std::shared_ptr<Executable> Compiler::compile() {
   place_barriers();
   emit();
   return out_;
-}
-
-// Nodes that overwrite something, and what depends on them, come after all that might still read it or be at fault.
-void Compiler::order_updates_last() {
-  std::vector<uint8_t> late(graph_.nodes.size(), 0);
-  for (const GraphUpdate& update : graph_.updates) {
-    const auto node = static_cast<size_t>(graph_.outputs[static_cast<size_t>(update.output)].node);
-    late[node] = graph_.nodes[node].op != nullptr;
-  }
-  std::vector<int32_t> order, moved(graph_.nodes.size());
-  for (size_t i = 0; i < graph_.nodes.size(); ++i) {
-    const GraphNode& node = graph_.nodes[i];
-    late[i] |= node.op && !node.op->updates.empty();
-    for (ValueId in : node.inputs) late[i] |= late[static_cast<size_t>(in.node)];
-    if (!late[i]) order.push_back(static_cast<int32_t>(i));
-  }
-  for (size_t i = 0; i < graph_.nodes.size(); ++i)
-    if (late[i]) order.push_back(static_cast<int32_t>(i));
-  std::vector<GraphNode> nodes;
-  nodes.reserve(order.size());
-  for (int32_t at : order) {
-    moved[static_cast<size_t>(at)] = static_cast<int32_t>(nodes.size());
-    nodes.push_back(std::move(graph_.nodes[static_cast<size_t>(at)]));
-  }
-  graph_.nodes = std::move(nodes);
-  for (GraphNode& node : graph_.nodes)
-    for (ValueId& in : node.inputs) in.node = moved[static_cast<size_t>(in.node)];
-  for (int32_t& input : graph_.inputs) input = moved[static_cast<size_t>(input)];
-  for (ValueId& out : graph_.outputs) out.node = moved[static_cast<size_t>(out.node)];
 }
 
 int32_t Compiler::new_buffer(Place place, int64_t bytes) {

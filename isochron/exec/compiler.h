@@ -31,7 +31,6 @@ class Compiler {
     bool serial = false;
   };
 
-  void order_updates_last();
   int32_t buffer_of(ValueId v) const {
     return value_buffers_[static_cast<size_t>(v.node)][static_cast<size_t>(v.output)];
   }

@@ -18,6 +18,7 @@ std::byte* workspace(size_t bytes) {
   block = static_cast<std::byte*>(map_pages(rounded));
   if (!block) fail<MemoryError>("workspace", "no memory for temporaries of {} bytes", bytes);
   block_bytes = rounded;
+  prefault(block, block_bytes);
   return block;
 }
 

@@ -16,6 +16,13 @@ constexpr int64_t kQueries = 64, kKeys = 128;
 
 int64_t padded(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
+// Distance of rows in scratch: an odd number of cache lines, so that many rows of a column lie in different sets.
+template <class T>
+int64_t row_step(int64_t width) {
+  constexpr int64_t kLine = 64 / sizeof(T);
+  return ((width + kLine - 1) / kLine | 1) * kLine;
+}
+
 // C (m,n) = op(A) op(B), or added to C.
 template <class T>
 Product<T> product(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, bool trans_a, const T* b, int64_t ldb,
@@ -38,12 +45,12 @@ Product<T> product(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, boo
           .accumulate = accumulate};
 }
 
-// One block of queries against one block of keys, of one head.
+// One block of queries against one block of keys, of one head. Heads lie between each other in memory; what a product
+// reads along columns is gathered first.
 template <class T>
 class Head {
  public:
-  Head(const AttentionShape& shape, const AttentionArgs<T>& args, int64_t item, void* scratch)
-      : s_(shape), rows_(score_rows<T>()) {
+  Head(const AttentionShape& shape, const AttentionArgs<T>& args, int64_t item, void* scratch) : s_(shape) {
     const int64_t b = item / s_.heads, h = item % s_.heads;
     q_step = s_.heads * s_.features;
     v_step = s_.heads * s_.values;
@@ -53,13 +60,21 @@ class Head {
     y_at = b * s_.queries * v_step + h * s_.values;
     row_at = item * s_.queries;
     mask = args.mask ? args.mask + b * s_.mask_batch + h * s_.mask_head : nullptr;
+    step = score_step(s_);
+    feature_step = row_step<T>(s_.features);
+    value_step = row_step<T>(s_.values);
     scores = static_cast<T*>(scratch);
-    gradients = scores + kQueries * kKeys;
-    largest = gradients + kQueries * kKeys;
+    gradients = scores + kQueries * step;
+    largest = gradients + kQueries * step;
     total = largest + kQueries;
-    inner = total + kQueries;
+    values = total + kQueries;
+    features = values + kKeys * value_step;
+    inner = features + kKeys * feature_step;
   }
-  static int64_t fixed_elements() { return 2 * kQueries * kKeys + 2 * kQueries; }
+  static int64_t score_step(const AttentionShape& s) { return row_step<T>(std::min(s.keys, kKeys)); }
+  static int64_t elements(const AttentionShape& s) {
+    return 2 * kQueries * score_step(s) + 2 * kQueries + kKeys * (row_step<T>(s.values) + row_step<T>(s.features));
+  }
 
   // Columns of block k0 that row i may look at when it looks back only.
   int64_t known(int64_t i, int64_t k0, int64_t keys) const {
@@ -70,18 +85,28 @@ class Head {
 
   void score(const AttentionArgs<T>& a, int64_t q0, int64_t queries, int64_t k0, int64_t keys) const {
     run_product(product<T>(queries, keys, s_.features, a.q + q_at + q0 * q_step, q_step, false,
-                           a.k + k_at + k0 * q_step, q_step, true, scores, kKeys, false),
+                           a.k + k_at + k0 * q_step, q_step, true, scores, step, false),
                 inner);
+  }
+  const T* gather_values(const T* from, int64_t rows) const {
+    return gather(from, v_step, rows, s_.values, values, value_step);
+  }
+  const T* gather_features(const T* from, int64_t rows) const {
+    return gather(from, q_step, rows, s_.features, features, feature_step);
   }
 
   int64_t q_step, v_step, q_at, k_at, v_at, y_at, row_at;
+  int64_t step, feature_step, value_step;
   const bool* mask;
-  T *scores, *gradients, *largest, *total;
+  T *scores, *gradients, *largest, *total, *values, *features;
   void* inner;
 
- protected:
+ private:
+  static const T* gather(const T* from, int64_t from_step, int64_t rows, int64_t width, T* to, int64_t to_step) {
+    for (int64_t r = 0; r < rows; ++r) std::copy_n(from + r * from_step, width, to + r * to_step);
+    return to;
+  }
   const AttentionShape& s_;
-  const ScoreRows<T>& rows_;
 };
 
 template <class T>
@@ -95,7 +120,7 @@ void forward_block(const AttentionShape& s, const AttentionArgs<T>& a, const Hea
     const int64_t keys = std::min(kKeys, s.keys - k0);
     head.score(a, q0, queries, k0, keys);
     for (int64_t r = 0; r < queries; ++r) {
-      T* row = head.scores + r * kKeys;
+      T* row = head.scores + r * head.step;
       const T most = std::max(head.largest[r], rows.scale(row, keys, head.known(q0 + r, k0, keys),
                                                           static_cast<T>(s.scale), head.seen(q0 + r, k0)));
       const T sum = rows.exponentials(row, keys, most);
@@ -107,8 +132,9 @@ void forward_block(const AttentionShape& s, const AttentionArgs<T>& a, const Hea
       head.total[r] += sum;
       head.largest[r] = most;
     }
-    run_product(product<T>(queries, s.values, keys, head.scores, kKeys, false, a.v + head.v_at + k0 * head.v_step,
-                           head.v_step, false, y, head.v_step, k0 > 0),
+    const T* v = head.gather_values(a.v + head.v_at + k0 * head.v_step, keys);
+    run_product(product<T>(queries, s.values, keys, head.scores, head.step, false, v, head.value_step, false, y,
+                           head.v_step, k0 > 0),
                 head.inner);
   }
   for (int64_t r = 0; r < queries; ++r) {
@@ -128,27 +154,28 @@ void backward_block(const AttentionShape& s, const AttentionArgs<T>& a, const He
   const T* dy = a.dy + head.y_at + q0 * head.v_step;
   const T* y = a.y + head.y_at + q0 * head.v_step;
   T* delta = head.total;
+  const bool on_top = q0 > 0 || s.causal;  // looking back, the first queries leave out keys
   for (int64_t r = 0; r < queries; ++r) delta[r] = rows.dot(dy + r * head.v_step, y + r * head.v_step, s.values);
   for (int64_t k0 = 0; k0 < s.keys && !head.beyond(last, k0); k0 += kKeys) {
     const int64_t keys = std::min(kKeys, s.keys - k0);
     const T* v = a.v + head.v_at + k0 * head.v_step;
     head.score(a, q0, queries, k0, keys);
-    run_product(
-        product<T>(queries, keys, s.values, dy, head.v_step, false, v, head.v_step, true, head.gradients, kKeys, false),
-        head.inner);
-    for (int64_t r = 0; r < queries; ++r)
-      rows.probabilities(head.scores + r * kKeys, keys, head.known(q0 + r, k0, keys), static_cast<T>(s.scale),
-                         head.seen(q0 + r, k0), a.log_sum[head.row_at + q0 + r]);
-    run_product(product<T>(keys, s.values, queries, head.scores, kKeys, true, dy, head.v_step, false,
-                           a.dv + head.v_at + k0 * head.v_step, head.v_step, true),
+    run_product(product<T>(queries, keys, s.values, dy, head.v_step, false, v, head.v_step, true, head.gradients,
+                           head.step, false),
                 head.inner);
     for (int64_t r = 0; r < queries; ++r)
-      rows.gradients(head.scores + r * kKeys, head.gradients + r * kKeys, keys, delta[r], static_cast<T>(s.scale));
-    run_product(product<T>(queries, s.features, keys, head.gradients, kKeys, false, a.k + head.k_at + k0 * head.q_step,
-                           head.q_step, false, a.dq + head.q_at + q0 * head.q_step, head.q_step, k0 > 0),
+      rows.gradients(head.scores + r * head.step, head.gradients + r * head.step, keys, head.known(q0 + r, k0, keys),
+                     static_cast<T>(s.scale), head.seen(q0 + r, k0), a.log_sum[head.row_at + q0 + r], delta[r]);
+    run_product(product<T>(keys, s.values, queries, head.scores, head.step, true, head.gather_values(dy, queries),
+                           head.value_step, false, a.dv + head.v_at + k0 * head.v_step, head.v_step, on_top),
                 head.inner);
-    run_product(product<T>(keys, s.features, queries, head.gradients, kKeys, true, a.q + head.q_at + q0 * head.q_step,
-                           head.q_step, false, a.dk + head.k_at + k0 * head.q_step, head.q_step, true),
+    const T* k = head.gather_features(a.k + head.k_at + k0 * head.q_step, keys);
+    run_product(product<T>(queries, s.features, keys, head.gradients, head.step, false, k, head.feature_step, false,
+                           a.dq + head.q_at + q0 * head.q_step, head.q_step, k0 > 0),
+                head.inner);
+    const T* q = head.gather_features(a.q + head.q_at + q0 * head.q_step, queries);
+    run_product(product<T>(keys, s.features, queries, head.gradients, head.step, true, q, head.feature_step, false,
+                           a.dk + head.k_at + k0 * head.q_step, head.q_step, on_top),
                 head.inner);
   }
 }
@@ -183,7 +210,7 @@ size_t attention_scratch_bytes(const AttentionShape& s, bool backward) {
       need(queries, s.features, keys, false, false);
       need(keys, s.features, queries, true, false);
     }
-  return static_cast<size_t>(padded(Head<T>::fixed_elements() * static_cast<int64_t>(sizeof(T)))) + inner;
+  return static_cast<size_t>(padded(Head<T>::elements(s) * static_cast<int64_t>(sizeof(T)))) + inner;
 }
 
 template <class T>
@@ -205,8 +232,10 @@ void attention_backward(const AttentionShape& s, const AttentionArgs<T>& args, v
   const Share mine = share_of(s.batch * s.heads, 1, thread, threads);
   for (int64_t item = mine.begin; item < mine.end; ++item) {
     const Head<T> head(s, args, item, scratch);
-    clear_rows(args.dk + head.k_at, s.keys, head.q_step, s.features);
-    clear_rows(args.dv + head.v_at, s.keys, head.v_step, s.values);
+    if (s.causal || s.queries == 0) {
+      clear_rows(args.dk + head.k_at, s.keys, head.q_step, s.features);
+      clear_rows(args.dv + head.v_at, s.keys, head.v_step, s.values);
+    }
     if (s.keys == 0) clear_rows(args.dq + head.q_at, s.queries, head.q_step, s.features);
     for (int64_t q0 = 0; q0 < s.queries; q0 += kQueries) backward_block(s, args, head, q0);
   }

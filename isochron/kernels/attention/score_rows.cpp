@@ -28,10 +28,16 @@ struct Scores {
 
   static T scale(T* s, int64_t n, int64_t known, T factor, const bool* seen) {
     const D d;
-    multiply(s, std::min(n, known), factor);
-    hide(s, n, known, seen, kUnseen<T>);
-    const V lowest = hn::Set(d, kUnseen<T>);
+    const V by = hn::Set(d, factor), lowest = hn::Set(d, kUnseen<T>);
+    const bool all = known >= n && !seen;
     V most = lowest;
+    for_vectors(d, std::min(n, known), [&](int64_t i, auto part) HWY_ATTR {
+      part.store(hn::Mul(part.load(d, s + i), by), d, s + i);
+      most = hn::Max(part.load_or(d, s + i, lowest), most);
+    });
+    if (all) return hn::GetLane(hn::MaxOfLanes(d, most));
+    hide(s, n, known, seen, kUnseen<T>);
+    most = lowest;
     for_vectors(d, n, [&](int64_t i, auto part) HWY_ATTR { most = hn::Max(part.load_or(d, s + i, lowest), most); });
     return hn::GetLane(hn::MaxOfLanes(d, most));
   }
@@ -56,21 +62,18 @@ struct Scores {
     return hn::GetLane(hn::SumOfLanes(d, sum));
   }
 
-  static void probabilities(T* s, int64_t n, int64_t known, T factor, const bool* seen, T log_sum) {
+  static void gradients(T* s, T* dp, int64_t n, int64_t known, T factor, const bool* seen, T log_sum, T delta) {
     const D d;
-    const V by = hn::Set(d, factor), shift = hn::Set(d, log_sum);
-    for_vectors(d, std::min(n, known), [&](int64_t i, auto part) HWY_ATTR {
-      part.store(exponential(d, hn::MulSub(part.load(d, s + i), by, shift)), d, s + i);
+    const V by = hn::Set(d, factor), shift = hn::Set(d, log_sum), off = hn::Set(d, delta);
+    const int64_t visible = std::min(n, known);
+    for_vectors(d, visible, [&](int64_t i, auto part) HWY_ATTR {
+      const V p = exponential(d, hn::MulSub(part.load(d, s + i), by, shift));
+      part.store(p, d, s + i);
+      part.store(hn::Mul(hn::Mul(p, by), hn::Sub(part.load(d, dp + i), off)), d, dp + i);
     });
+    if (visible == n && !seen) return;
     hide(s, n, known, seen, T(0));
-  }
-
-  static void gradients(const T* p, T* dp, int64_t n, T delta, T factor) {
-    const D d;
-    const V off = hn::Set(d, delta), by = hn::Set(d, factor);
-    for_vectors(d, n, [&](int64_t i, auto part) HWY_ATTR {
-      part.store(hn::Mul(hn::Mul(part.load(d, p + i), by), hn::Sub(part.load(d, dp + i), off)), d, dp + i);
-    });
+    hide(dp, n, known, seen, T(0));
   }
 
   static void multiply(T* x, int64_t n, T factor) {
@@ -91,7 +94,7 @@ struct Scores {
 template <class T>
 const ScoreRows<T>* find_scores() {
   using S = Scores<T>;
-  static constexpr ScoreRows<T> rows = {S::scale, S::exponentials, S::probabilities, S::gradients, S::multiply, S::dot};
+  static constexpr ScoreRows<T> rows = {S::scale, S::exponentials, S::gradients, S::multiply, S::dot};
   return &rows;
 }
 const ScoreRows<float>* find_scores_f32() { return find_scores<float>(); }

@@ -12,10 +12,8 @@ struct ScoreRows {
   T (*scale)(T* s, int64_t n, int64_t known, T factor, const bool* seen);
   // s = exp(s - shift); returns the sum.
   T (*exponentials)(T* s, int64_t n, T shift);
-  // p = exp(s scale - log_sum), 0 where not seen.
-  void (*probabilities)(T* s, int64_t n, int64_t known, T factor, const bool* seen, T log_sum);
-  // dp = p (dp - delta) factor.
-  void (*gradients)(const T* p, T* dp, int64_t n, T delta, T factor);
+  // s becomes p = exp(s factor - log_sum), 0 where not seen; dp becomes p (dp - delta) factor.
+  void (*gradients)(T* s, T* dp, int64_t n, int64_t known, T factor, const bool* seen, T log_sum, T delta);
   void (*multiply)(T* x, int64_t n, T factor);
   T (*dot)(const T* a, const T* b, int64_t n);
 };

@@ -43,8 +43,8 @@ struct TileColumn {
 };
 
 // B is asked for this many steps of k ahead (and C before the sums begin): rows of an unpacked B are too far apart for
-// the hardware to guess.
-inline constexpr int64_t kPrefetchSteps = 8;
+// the hardware to guess. Where B is packed on the way it is large, and comes from farther away.
+inline constexpr int64_t kPrefetchSteps = 8, kPackPrefetchSteps = 24;
 
 // The most rows a tile of `vectors` vectors keeps in registers beside its operands.
 constexpr int max_rows(int vectors) {
@@ -101,7 +101,7 @@ void run_tiles_of(const TileColumn<T>& column) {
       }
 #pragma GCC unroll 8
       for (size_t byte = 0; byte < V * sizeof(Vec); byte += 64)
-        hwy::Prefetch(b + kPrefetchSteps * b_stride + byte / sizeof(T));
+        hwy::Prefetch(b + (kPack ? kPackPrefetchSteps : kPrefetchSteps) * b_stride + byte / sizeof(T));
       a += kKMajor ? a_stride : 1;
       b += b_stride;
     }

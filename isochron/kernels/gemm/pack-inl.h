@@ -6,6 +6,8 @@
 #define ISOCHRON_KERNELS_GEMM_PACK_INL_H
 #endif
 
+#include <cstring>
+
 #include "isochron/kernels/gemm/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -35,7 +37,8 @@ void pack_k_major_a(const T* a, int64_t lda, int rows, int64_t k, T* panels) {
     for (int row = 0; row < rows; row += kPanelRows) {
       T* panel = panels + row * k;
       if (rows - row >= kPanelRows) {
-        for (int64_t p = p0; p < p1; ++p) std::copy_n(a + p * lda + row, kPanelRows, panel + p * kPanelRows);
+        for (int64_t p = p0; p < p1; ++p)
+          std::memcpy(panel + p * kPanelRows, a + p * lda + row, kPanelRows * sizeof(T));
       } else {
         for (int64_t p = p0; p < p1; ++p) std::copy_n(a + p * lda + row, rows - row, panel + p * kPanelRows);
       }
