@@ -11,6 +11,8 @@ constexpr double kOutlier = 4;       // no single run counts for more than this 
 constexpr double kHopeless = 4;      // a run on trial this much slower than usual ends the trial
 constexpr double kBetter = 0.9;
 constexpr int64_t kFirstGapNs = 20'000'000, kLastGapNs = 1'000'000'000;
+constexpr int64_t kFirstLookNs = 15'000'000, kLastLookNs = 10'000'000'000;
+constexpr double kShortRunNs = 2e6;  // fewer threads are tried for no reason where that costs little
 
 }  // namespace
 
@@ -28,11 +30,19 @@ int TeamChoice::threads(int wanted, int64_t now_ns) {
     trial_ = 0;
     next_trial_ns_ = 0;
     settle(wanted, 0);
+    look_gap_ns_ = kFirstLookNs;
+    next_look_ns_ = now_ns + look_gap_ns_;
   }
   if (trial_ == 0 && wanted > 1 && runs_ >= kRunsBeforeTrial && now_ns >= next_trial_ns_) {
     // Even alone a thread needs no longer than all of them together.
     const bool crowded = settled_ > 1 && usual_ns_ > 1.5 * settled_ * best_ns_;
     trial_ = crowded ? fewer_ : settled_ < wanted ? std::min(wanted, settled_ * 2) : 0;
+    looking_ = trial_ == 0 && now_ns >= next_look_ns_ && usual_ns_ < kShortRunNs;
+    if (looking_) {
+      trial_ = fewer_;
+      look_gap_ns_ = std::min(look_gap_ns_ * 8, kLastLookNs);
+      next_look_ns_ = now_ns + look_gap_ns_;
+    }
     if (trial_ != 0) {
       runs_ = 0;
       trial_ns_ = 0;
@@ -60,7 +70,7 @@ void TeamChoice::ran(int64_t duration_ns, int64_t now_ns) {
     settle(trial_, trial_ns);
   } else {
     if (trial_ < settled_) fewer_ = fewer_ > 1 ? fewer_ / 2 : settled_ / 2;
-    gap_ns_ = std::min(gap_ns_ * 2, kLastGapNs);
+    if (!looking_) gap_ns_ = std::min(gap_ns_ * 2, kLastGapNs);
     runs_ = 0;
   }
   next_trial_ns_ = now_ns + gap_ns_;

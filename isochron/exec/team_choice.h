@@ -7,8 +7,9 @@
 // Threads that meet at barriers every few microseconds lose a scheduler's slice (milliseconds) whenever one of them has
 // to share its CPU; then one thread alone is the faster team. It is found out by trying: when runs take several times
 // their best, half the threads get a few runs, then a quarter, down to one; they stay if those were quicker; and now
-// and then, ever more rarely while it fails, twice as many get a few. The shares of the work stay the same, so results
-// do not change.
+// and then, ever more rarely while it fails, twice as many get a few. Where runs are short, fewer threads are also
+// tried now and then for no reason: on a machine that is crowded from the start, no run has ever been quick. The shares
+// of the work stay the same, so results do not change.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +30,8 @@ class TeamChoice {
   int runs_ = 0;   // since it settled, or of the trial
   double usual_ns_ = 0, best_ns_ = 0, trial_ns_ = 0;
   int64_t next_trial_ns_ = 0, gap_ns_ = 0;
+  int64_t next_look_ns_ = 0, look_gap_ns_ = 0;
+  bool looking_ = false;  // the trial is one for no reason
 };
 
 }  // namespace isochron

@@ -38,9 +38,37 @@ void Graph::replace(ValueId from, ValueId to) {
     if (out == from) out = to;
 }
 
-void Graph::topological_sort() {
+namespace {
+
+// Inputs first, and every node after what it reads.
+bool in_order(const Graph& graph) {
+  for (size_t i = 0; i < graph.inputs.size(); ++i)
+    if (graph.inputs[i] != static_cast<int32_t>(i)) return false;
+  for (size_t i = 0; i < graph.nodes.size(); ++i)
+    for (ValueId in : graph.nodes[i].inputs)
+      if (in.node >= static_cast<int32_t>(i)) return false;
+  return true;
+}
+
+// The nodes that outputs need, and all inputs, of a graph in order.
+std::vector<int32_t> needed_in_order(const Graph& graph) {
+  std::vector<uint8_t> needed(graph.nodes.size(), 0);
+  for (int32_t input : graph.inputs) needed[static_cast<size_t>(input)] = 1;
+  for (ValueId out : graph.outputs) needed[static_cast<size_t>(out.node)] = 1;
+  for (size_t i = graph.nodes.size(); i-- > 0;)
+    if (needed[i])
+      for (ValueId in : graph.nodes[i].inputs) needed[static_cast<size_t>(in.node)] = 1;
+  std::vector<int32_t> order;
+  order.reserve(needed.size());
+  for (size_t i = 0; i < needed.size(); ++i)
+    if (needed[i]) order.push_back(static_cast<int32_t>(i));
+  return order;
+}
+
+std::vector<int32_t> sorted_order(const Graph& graph) {
+  const std::vector<GraphNode>& nodes = graph.nodes;
   const size_t count = nodes.size();
-  std::vector<int32_t> order, moved(count, -1);
+  std::vector<int32_t> order;
   order.reserve(count);
   std::vector<uint8_t> state(count, 0);  // 0 new, 1 open, 2 done
   std::vector<std::pair<int32_t, size_t>> stack;
@@ -65,11 +93,11 @@ void Graph::topological_sort() {
       }
     }
   };
-  for (int32_t input : inputs) visit(input);
+  for (int32_t input : graph.inputs) visit(input);
   // Needed nodes first, then visited in their old order, so that a sorted graph stays as it is.
   std::vector<uint8_t> needed(count, 0);
   std::vector<int32_t> work;
-  for (ValueId out : outputs) work.push_back(out.node);
+  for (ValueId out : graph.outputs) work.push_back(out.node);
   while (!work.empty()) {
     const auto at = static_cast<size_t>(work.back());
     work.pop_back();
@@ -79,14 +107,24 @@ void Graph::topological_sort() {
   }
   for (size_t i = 0; i < count; ++i)
     if (needed[i]) visit(static_cast<int32_t>(i));
+  return order;
+}
 
-  std::vector<GraphNode> sorted;
-  sorted.reserve(order.size());
+}  // namespace
+
+void Graph::topological_sort() {
+  // Most passes change little: a graph that stays as it is is not moved.
+  const bool sorted = in_order(*this);
+  const std::vector<int32_t> order = sorted ? needed_in_order(*this) : sorted_order(*this);
+  if (sorted && order.size() == nodes.size()) return;
+  std::vector<GraphNode> kept;
+  kept.reserve(order.size());
+  std::vector<int32_t> moved(nodes.size(), -1);
   for (int32_t at : order) {
-    moved[static_cast<size_t>(at)] = static_cast<int32_t>(sorted.size());
-    sorted.push_back(std::move(nodes[static_cast<size_t>(at)]));
+    moved[static_cast<size_t>(at)] = static_cast<int32_t>(kept.size());
+    kept.push_back(std::move(nodes[static_cast<size_t>(at)]));
   }
-  nodes = std::move(sorted);
+  nodes = std::move(kept);
   for (GraphNode& node : nodes)
     for (ValueId& in : node.inputs) in.node = moved[static_cast<size_t>(in.node)];
   for (int32_t& input : inputs) input = moved[static_cast<size_t>(input)];

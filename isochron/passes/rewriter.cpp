@@ -32,7 +32,8 @@ void Rewriter::refresh(GraphNode& node) const {
 }
 
 void Rewriter::finish() {
-  for (GraphNode& node : graph.nodes) refresh(node);
+  if (!replaced_.empty())
+    for (GraphNode& node : graph.nodes) refresh(node);
   for (ValueId& out : graph.outputs) out = now(out);
   graph.topological_sort();
 }

@@ -5,9 +5,10 @@
 namespace isochron {
 namespace {
 
+constexpr int kLook = 5;  // runs with fewer threads, now and then
+
 // Runs of a plan on a simulated machine of 2 CPUs: its time by number of threads, and a clock.
-class Machine {
- public:
+struct Machine {
   double alone_us = 200, together_us = 115;
   int64_t now = 0;
   int64_t runs_alone = 0, runs_together = 0;
@@ -28,7 +29,23 @@ TEST(TeamChoice, AFreeMachineUsesAllThreads) {
   TeamChoice choice;
   Machine machine;
   machine.run(choice, 10000);
+  EXPECT_LE(machine.runs_alone, 3 * kLook) << "but for a look or three";
+}
+
+TEST(TeamChoice, LongRunsAreNotSpentOnLooks) {
+  TeamChoice choice;
+  Machine machine{.alone_us = 20000, .together_us = 11500};
+  machine.run(choice, 10000);
   EXPECT_EQ(machine.runs_alone, 0);
+}
+
+TEST(TeamChoice, AMachineCrowdedFromTheStartIsLeftToOneThread) {
+  TeamChoice choice;
+  Machine machine{.alone_us = 55, .together_us = 520};
+  machine.run(choice, 100);
+  machine.forget();
+  machine.run(choice, 1000);
+  EXPECT_LT(machine.runs_together, 20);
 }
 
 TEST(TeamChoice, ACrowdedMachineIsLeftToOneThreadAndTakenBackWhenFree) {
@@ -45,7 +62,7 @@ TEST(TeamChoice, ACrowdedMachineIsLeftToOneThreadAndTakenBackWhenFree) {
   machine.run(choice, 10000);
   machine.forget();
   machine.run(choice, 1000);
-  EXPECT_EQ(machine.runs_alone, 0) << "back to all threads";
+  EXPECT_LE(machine.runs_alone, kLook) << "back to all threads";
 }
 
 TEST(TeamChoice, OneSlowRunChangesNothing) {
@@ -57,7 +74,7 @@ TEST(TeamChoice, OneSlowRunChangesNothing) {
     machine.together_us = 1000;
     machine.run(choice, 1);
   }
-  EXPECT_EQ(machine.runs_alone, 0);
+  EXPECT_LE(machine.runs_alone, 3 * kLook);
 }
 
 TEST(TeamChoice, ASlowStartOrALongPauseChangesNothing) {
@@ -71,7 +88,7 @@ TEST(TeamChoice, ASlowStartOrALongPauseChangesNothing) {
   machine.run(choice, 1);
   machine.together_us = 115;
   machine.run(choice, 50);
-  EXPECT_EQ(machine.runs_alone, 0);
+  EXPECT_LE(machine.runs_alone, kLook);
 }
 
 TEST(TeamChoice, FewerThreadsThatAreNoFasterAreNotKept) {
