@@ -26,22 +26,25 @@ struct ThreadSignal {
   std::atomic<uint32_t> value{0};
   std::atomic<uint32_t> sleepers{0};
 
-  // Waits until done(value); what happened before the change is visible afterwards.
+  // Waits until done(value); what happened before the change is visible afterwards. Returns about how long it took, 0
+  // where that is too short to matter.
   template <class Done>
-  void wait(Done done, int64_t spin_ns) {
+  int64_t wait(Done done, int64_t spin_ns) {
     uint32_t seen = value.load(std::memory_order_acquire);
-    if (done(seen)) return;
-    const int64_t give_up = monotonic_ns() + spin_ns;
+    if (done(seen)) return 0;
+    const int64_t begin = monotonic_ns();
+    int64_t waited = 0;
     do {
       for (int i = 0; i < 32; ++i) {
         cpu_pause();
-        if (done(seen = value.load(std::memory_order_acquire))) return;
+        if (done(seen = value.load(std::memory_order_acquire))) return waited;
       }
-    } while (monotonic_ns() < give_up);
+    } while ((waited = monotonic_ns() - begin) < spin_ns);
     sleepers.fetch_add(1);
     // The kernel compares once more under its lock, so a change before the sleep is never missed.
     while (!done(seen = value.load())) syscall(SYS_futex, &value, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
     sleepers.fetch_sub(1);
+    return monotonic_ns() - begin;
   }
 
   // To be called after a sequentially consistent change of value.

@@ -49,7 +49,7 @@ class Workers {
   void run(int threads, Body body, void* context);
   int ensure(int workers);
   void shrink(int workers);
-  void barrier(bool leave);
+  int64_t barrier(bool leave);
 
  private:
   struct Worker {
@@ -221,7 +221,7 @@ void Workers::run(int threads, Body body, void* context) {
 }
 
 // The one who completes the barrier starts the next one; all others wait, so none can interfere with the reset.
-void Workers::barrier(bool leave) {
+int64_t Workers::barrier(bool leave) {
   const uint32_t phase = barrier_.phase.value.load(std::memory_order_relaxed);
   const uint32_t members =
       leave ? barrier_.members.fetch_sub(1u << 16) - (1u << 16) : barrier_.members.fetch_add(1) + 1;
@@ -231,8 +231,9 @@ void Workers::barrier(bool leave) {
     barrier_.phase.value.store(phase + 1);
     barrier_.phase.wake();
   } else if (!leave) {
-    barrier_.phase.wait([&](uint32_t now) { return now != phase; }, spin_ns_);
+    return barrier_.phase.wait([&](uint32_t now) { return now != phase; }, spin_ns_);
   }
+  return 0;
 }
 
 }  // namespace
@@ -276,9 +277,7 @@ void ThreadTeam::run(int threads, void (*body)(void* context, int thread, int th
   body(context, 0, 1);
 }
 
-void ThreadTeam::barrier() {
-  if (t_threads_in_run > 1) workers().barrier(/*leave=*/false);
-}
+int64_t ThreadTeam::barrier() { return t_threads_in_run > 1 ? workers().barrier(/*leave=*/false) : 0; }
 
 void set_num_threads(int threads) { ThreadTeam::global().resize(threads); }
 int get_num_threads() { return ThreadTeam::global().size(); }

@@ -225,6 +225,17 @@ int64_t Timeline::replace(Phase phase, const char* name, int64_t begin_ns, Phase
   return now;
 }
 
+void Timeline::past(Phase phase, const char* name, int64_t begin_ns) {
+  State& s = *state_;
+  if (s.trains()) {
+    std::lock_guard lock(s.lock);
+    begin_ns = std::max(begin_ns, s.settled_ns);
+    s.settle(begin_ns);
+    s.push(phase, name, begin_ns);
+  }
+  leave(phase, name, begin_ns);
+}
+
 void Timeline::begin_epoch(int index) {
   State& s = *state_;
   const int64_t now = s.clock();

@@ -71,6 +71,9 @@ class Timeline {
   void begin_step();
   void end_step();
 
+  // A span that has just ended: the time since begin_ns turned out to belong to this phase.
+  void past(Phase phase, const char* name, int64_t begin_ns);
+
   // Adds to a counter, which ends up among the record's facts ("cache_hits" = "31"). At most 64 names.
   void count(const char* name, int64_t by = 1);
   void fact(std::string key, std::string value, std::string source = {});

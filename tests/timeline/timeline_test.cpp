@@ -83,6 +83,24 @@ TEST_F(TimelineTest, NextEndsOneSpanWhereTheOtherBegins) {
   EXPECT_DOUBLE_EQ(run.spans[1].start, 0.004);
 }
 
+TEST_F(TimelineTest, TimeMayTurnOutToHaveBeenSpentWaiting) {
+  timeline.begin_epoch(1);
+  {
+    ScopedSpan forward(Phase::forward, "forward");
+    wait_ms(10);
+    const int64_t begin = g_now_ns;
+    wait_ms(4);
+    timeline.past(Phase::sync, "threads", begin);
+    wait_ms(1);
+    timeline.past(Phase::sync, "threads", begin);  // what is accounted for already stays so
+  }
+  timeline.end_epoch();
+  const RunRecord run = timeline.to_record();
+  EXPECT_DOUBLE_EQ(at(run.epochs[0].phases, Phase::forward), 0.010);
+  EXPECT_DOUBLE_EQ(at(run.epochs[0].phases, Phase::sync), 0.005);
+  EXPECT_DOUBLE_EQ(sum(run.epochs[0].phases), run.epochs[0].seconds);
+}
+
 TEST_F(TimelineTest, ValidationKeepsItsTimeSaveForOneOffCosts) {
   timeline.begin_epoch(1);
   {
