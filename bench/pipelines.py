@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures input pipelines against tf.data, torch's DataLoader and pandas on the same files, and judges the bars."""
+"""Measures input pipelines against tf.data, torch's DataLoader, Grain and pandas on the same files, and judges the bars."""
 
 import argparse
 import json
@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-from bars import PIPELINE_BARS, judge_pipelines, pass_ms
+from bars import PIPELINE_BARS, SHOWN_BESIDE, judge_pipelines, pass_ms
 from contestants import BENCH, OURS, PYTHON, TIMEOUT_SECONDS, install_peers, our_program
 from report import BAR_HEADER, aligned, bar_rows
 
@@ -18,12 +18,14 @@ PEERS = {
     "DataLoader-0": ("pipeline_torch.py", "workers0"),
     "DataLoader-2": ("pipeline_torch.py", "workers2"),
     "pandas": ("pipeline_torch.py", "pandas"),
+    "grain": ("pipeline_grain.py", "threads"),
 }
 HEADER = ("workload", "who", "first batch ms", "first pass ms", "median pass ms", "rss MB")
 
 
 def peers_of(workload):
-    return sorted({peer for _, _, peers in PIPELINE_BARS[workload] for peer in peers})
+    judged = {peer for _, _, peers in PIPELINE_BARS[workload] for peer in peers}
+    return sorted(judged.union(SHOWN_BESIDE.get(workload, ())))
 
 
 def measure(contestant, workload, folder, passes, python):

@@ -83,7 +83,8 @@ PipelineResult csv_rows(const std::string& folder, int passes) {
     }
     file.commit();
   }
-  return time_passes(passes, [&] { return csv(path, {.label = "y"}).batch(1024).prefetch(); });
+  return time_passes(
+      passes, [&] { return csv(path, {.label = "y"}).batch(1024).prefetch(); }, -1);
 }
 
 PipelineResult tfrecords(const std::string& folder, int passes) {
@@ -101,13 +102,17 @@ PipelineResult tfrecords(const std::string& folder, int passes) {
     }
     writer.commit();
   }
-  return time_passes(passes, [&] {
-    return tfrecord(path, {{"values", FixedLen(DType::float32, {16})},
-                           {"label", FixedLen(DType::int64)},
-                           {"weight", FixedLen(DType::float32)}})
-        .batch(256)
-        .prefetch();
-  });
+  const auto mapped = static_cast<int64_t>(std::filesystem::file_size(path));
+  return time_passes(
+      passes,
+      [&] {
+        return tfrecord(path, {{"values", FixedLen(DType::float32, {16})},
+                               {"label", FixedLen(DType::int64)},
+                               {"weight", FixedLen(DType::float32)}})
+            .batch(256)
+            .prefetch();
+      },
+      mapped);
 }
 
 const RegisteredPipelines registered{

@@ -43,8 +43,9 @@ class BatchStream : public Stream {
       buffers.set(rows, row);
     }
     if (rows == 0 || (drop_ && rows < size_)) return false;
-    add(worker.counters(id_).elements, 1);
     out = buffers.finish(rows);
+    add(worker.counters(id_).elements, 1);
+    add(worker.counters(id_).bytes, out.bytes());
     return true;
   }
   void save(StateWriter& state) override { below_->save(state); }
@@ -428,6 +429,7 @@ void BatchIndexed::complete(int64_t index, uint64_t, Worker& worker, Assembly& a
   }
   out = assembly.buffers.finish(rows);
   add(worker.counters(id_).elements, 1);
+  add(worker.counters(id_).bytes, out.bytes());
 }
 
 void BatchIndexed::get(int64_t index, uint64_t epoch, Worker& worker, Element& out) {

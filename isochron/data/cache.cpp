@@ -24,7 +24,10 @@ class CacheIndexed : public Indexed {
   void get(int64_t index, uint64_t, Worker& worker, Element& out) override {
     {
       UserCode code(worker, id_, index);
-      if (store_->load(index, out)) return;
+      if (store_->load(index, out)) {
+        code.made(out);
+        return;
+      }
     }
     below_->get(index, kFirstPass, worker, out);
     store_->store(index, out);

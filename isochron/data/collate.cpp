@@ -47,6 +47,7 @@ class GroupIndexed : public Indexed {
   void complete(int64_t index, uint64_t, Worker& worker, Assembly& assembly, Element& out) override {
     UserCode code(worker, id_, index);
     out = collate_(assembly.rows);
+    code.made(out);
     assembly.rows.clear();
   }
 
@@ -88,6 +89,7 @@ class GroupStream : public Stream {
     to_skip_ = grouping_.shift - leave;
     UserCode code(worker, id_, made_++);
     out = collate_(rows);
+    code.made(out);
     return true;
   }
   void save(StateWriter& state) override {

@@ -56,11 +56,13 @@ class Component {
   }
   template <class T>
   requires std::is_arithmetic_v<T>
-  static Component scalar(T value) {
-    Component out;
-    out.spec_.dtype = dtype_of<T>();
-    std::memcpy(out.small_.data(), &value, sizeof value);
-    return out;
+  static Component scalar(T value) { return Component(Scalar{}, value); }
+  // The same in its place: element.emplace(Component::Scalar{}, value).
+  struct Scalar {};
+  template <class T>
+  Component(Scalar, T value) {
+    spec_.dtype = dtype_of<T>();
+    std::memcpy(small_.data(), &value, sizeof value);
   }
 
   bool is_text() const { return texts_ != nullptr; }
@@ -124,6 +126,10 @@ class Element {
   const Component* begin() const { return components_.begin(); }
   const Component* end() const { return components_.end(); }
   void add(Component component) { components_.push_back(std::move(component)); }
+  template <class... Args>
+  void emplace(Args&&... args) {
+    components_.emplace_back(std::forward<Args>(args)...);
+  }
   void clear() { components_.clear(); }
   int64_t bytes() const;
 

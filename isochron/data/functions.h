@@ -119,7 +119,11 @@ std::string code_name() {
 template <class F>
 MapFunction element_function(F f) {
   return [f = std::move(f)](const Element& e, const ElementContext& context) mutable {
-    return detail::to_element(detail::call(f, e, context));
+    using Result = decltype(detail::call(f, e, context));
+    if constexpr (std::is_same_v<Result, Element>)
+      return detail::call(f, e, context);
+    else
+      return detail::to_element(detail::call(f, e, context));
   };
 }
 

@@ -77,6 +77,7 @@ class MapIndexed : public Indexed {
     if (serial_) lock = std::unique_lock(mutex_);
     UserCode code(worker, id_, index);
     out = f_(in, {epoch, index, random_seed(seed_, epoch, index)});
+    code.made(out);
   }
   std::unique_ptr<Indexed> below_;
   MapFunction f_;
@@ -102,6 +103,7 @@ class MapStream : public Stream {
     ++context_.index;
     UserCode code(worker, id_, context.index);
     out = f_(in, context);
+    code.made(out);
     return true;
   }
   void save(StateWriter& state) override {
@@ -131,7 +133,9 @@ std::unique_ptr<Stream> MapStage::stream(Run& run) const {
   if (serial()) return std::make_unique<MapStream>(std::move(below), *this, id);
   const auto call = [f = f_, seed = seed_, id](const Element& in, const ElementContext& at, Worker& worker) {
     UserCode code(worker, id, at.index);
-    return f(in, {at.epoch, at.index, random_seed(seed, at.epoch, at.index)});
+    Element out = f(in, {at.epoch, at.index, random_seed(seed, at.epoch, at.index)});
+    code.made(out);
+    return out;
   };
   return run_ahead(run, std::move(below), call,
                    {.name = describe(),

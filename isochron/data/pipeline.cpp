@@ -1,6 +1,6 @@
 #include "isochron/data/pipeline.h"
 
-#include <unistd.h>
+#include <exception>
 
 #include "isochron/data/optimize.h"
 #include "isochron/data/stages.h"
@@ -25,7 +25,7 @@ Pipeline::~Pipeline() {
 }
 
 void Pipeline::begin() {
-  consumer_->thread_id.store(gettid(), std::memory_order_relaxed);
+  consumer_->begin_pass();
   if (std::exchange(restored_, false)) return;  // goes on where the state was taken
   root_->begin(epoch_++);
 }
@@ -33,9 +33,11 @@ void Pipeline::begin() {
 bool Pipeline::next(Element& out) {
   out.clear();
   const int64_t faults = fault_count();
+  consumer_->exceptions = std::uncaught_exceptions();
   try {
     const bool more = root_->next(*consumer_, out);
     consumer_->since_ns.store(0, std::memory_order_relaxed);
+    if (!more) consumer_->note_disk_reads();
     return more;
   } catch (...) {
     if (fault_count() == faults) set_last_fault(run_.fault_of(*consumer_, std::current_exception()));

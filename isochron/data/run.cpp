@@ -3,6 +3,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <exception>
 
 #include "isochron/base/clock.h"
@@ -24,16 +25,34 @@ int64_t thread_cpu_ns() {
 }  // namespace
 
 void StageCounters::fold(const StageCounters& other) {
-  for (auto member :
-       {&StageCounters::elements, &StageCounters::busy_ns, &StageCounters::cpu_ns, &StageCounters::cpu_measured_ns,
-        &StageCounters::bytes, &StageCounters::skipped, &StageCounters::retried})
+  for (auto member : {&StageCounters::elements, &StageCounters::busy_ns, &StageCounters::cpu_ns,
+                      &StageCounters::cpu_measured_ns, &StageCounters::bytes, &StageCounters::skipped,
+                      &StageCounters::retried, &StageCounters::disk_bytes, &StageCounters::major_faults})
     add(this->*member, (other.*member).load(std::memory_order_relaxed));
 }
 
 Worker::Worker(Run& run, bool is_consumer)
     : thread_id(gettid()), consumer(is_consumer), run_(run.root()), counters_(static_cast<size_t>(run.stages())) {
+  note_disk_reads();
   std::lock_guard lock(run_.mutex_);
   run_.workers_.push_back(this);
+}
+
+void Worker::begin_pass() {
+  thread_id.store(gettid(), std::memory_order_relaxed);
+  read_in_thread_ = 0;  // what it read before is none of ours
+  note_disk_reads();
+}
+
+void Worker::note_disk_reads() {
+  const DiskReads now = disk_reads_of_this_thread(), more = now - std::exchange(disk_seen_, now);
+  // A pass may be handed to another thread, whose figures have nothing to do with those of the one before.
+  const int thread = gettid();
+  if (std::exchange(read_in_thread_, thread) != thread || counters_.empty()) return;
+  // Rows copied out of mapped files run no code of their source, which is the first stage then.
+  StageCounters& reader = counters(std::max(0, last_stage_));
+  add(reader.disk_bytes, more.bytes);
+  add(reader.major_faults, more.major_faults);
 }
 
 Worker::~Worker() {
@@ -126,8 +145,7 @@ UserCode::UserCode(Worker& worker, int stage, int64_t element)
       counters_(worker.counters(stage)),
       stage_(stage),
       before_(worker.stage.load(std::memory_order_relaxed)),
-      element_(element),
-      exceptions_(std::uncaught_exceptions()) {
+      element_(element) {
   worker.element.store(element, std::memory_order_relaxed);
   worker.stage.store(stage, std::memory_order_relaxed);
   if ((counters_.calls++ & counters_.mask) != 0) return;
@@ -143,6 +161,8 @@ UserCode::~UserCode() {
     const int64_t took = monotonic_ns() - begin_ns_;
     add(counters_.busy_ns, took * (counters_.mask + 1));
     const bool slow = took > kLongNs;
+    worker_.last_stage_ = stage_;
+    if (slow) worker_.note_disk_reads();  // who reads from a disk is slow
     if (slow && cpu_ns_) {
       add(counters_.cpu_ns, thread_cpu_ns() - cpu_ns_);
       add(counters_.cpu_measured_ns, took);
@@ -150,7 +170,7 @@ UserCode::~UserCode() {
     counters_.slow = slow;
     counters_.mask = took < kShortNs ? kSparse : 0;
   }
-  if (std::uncaught_exceptions() > exceptions_ && worker_.failed_stage < 0) {
+  if (std::uncaught_exceptions() > worker_.exceptions && worker_.failed_stage < 0) {
     worker_.failed_stage = stage_;
     worker_.failed_element = element_;
   }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "isochron/base/page_cache.h"
 #include "isochron/data/activity.h"
 #include "isochron/data/autotune.h"
 #include "isochron/data/dataset.h"
@@ -18,9 +19,10 @@ namespace isochron::data {
 // What one stage did, as far as one thread did it. Written by that thread alone, read by others at any time.
 struct StageCounters {
   std::atomic<int64_t> elements{0}, busy_ns{0}, cpu_ns{0}, cpu_measured_ns{0}, bytes{0}, skipped{0}, retried{0};
-  int64_t calls = 0;  // decides which calls are timed
-  int64_t mask = 0;   // every (mask + 1)th is
-  bool slow = true;   // the last one was so long that its CPU time is worth asking for
+  std::atomic<int64_t> disk_bytes{0}, major_faults{0};  // read by its thread, since it looked last
+  int64_t calls = 0;                                    // decides which calls are timed
+  int64_t mask = 0;                                     // every (mask + 1)th is
+  bool slow = true;  // the last one was so long that its CPU time is worth asking for
   StageCounters() = default;
   StageCounters(const StageCounters& other) { fold(other); }
   void fold(const StageCounters& other);
@@ -66,6 +68,11 @@ class Worker {
   std::atomic<int> stage{-1}, thread_id{0};
   std::atomic<int64_t> element{-1}, since_ns{0};
   const bool consumer;
+  int exceptions = 0;  // under way when it began
+  // Counts what this thread had read from disks since it was last asked, on account of the stage that ran last.
+  void note_disk_reads();
+  // The pass is this thread's from here on.
+  void begin_pass();
   // Where its last exception came from.
   int failed_stage = -1;
   int64_t failed_element = -1;
@@ -73,8 +80,12 @@ class Worker {
 
  private:
   friend class Run;
+  friend class UserCode;
   Run& run_;
   std::vector<StageCounters> counters_;
+  int last_stage_ = -1;
+  DiskReads disk_seen_;
+  int read_in_thread_ = 0;
 };
 
 class Run {
@@ -137,13 +148,19 @@ class UserCode {
   UserCode(Worker& worker, int stage, int64_t element);
   ~UserCode();
   UserCode(const UserCode&) = delete;
+  // It made so many bytes. Where not every call is timed, those that are stand for the others.
+  void made(int64_t bytes) {
+    if (begin_ns_) add(counters_.bytes, bytes * (counters_.mask + 1));
+  }
+  void made(const Element& element) {
+    if (begin_ns_) made(element.bytes());
+  }
 
  private:
   Worker& worker_;
   StageCounters& counters_;
   const int stage_, before_;
   const int64_t element_;
-  const int exceptions_;
   int64_t begin_ns_ = 0, cpu_ns_ = 0;
 };
 

@@ -136,10 +136,12 @@ void RunAhead::thread_main(Thread& self) {
         continue;
       }
       ++active_;
-      worker.since_ns.store(monotonic_ns(), std::memory_order_relaxed);
       lock.unlock();
+      const int64_t begin = monotonic_ns();
+      worker.since_ns.store(begin, std::memory_order_relaxed);
       perform(job, worker);
       job = {};
+      if (monotonic_ns() - begin > kChunkNs) worker.note_disk_reads();
       lock.lock();
       worker.since_ns.store(0, std::memory_order_relaxed);
       if (--active_ == 0 && paused_) quiet_.notify_all();
@@ -295,7 +297,10 @@ void RunAhead::tune(int64_t waited_ns) {
   }
   if (waited_ns > stuck_after_ns()) tell_stuck(waited_ns);
   if (asked == 0 || waited_ns < wall + wall / 2) return;  // the first reading only sets the marks
-  report_.sleeping = sleeping * 2 > asked;
+  // Twice in a row: everybody waits for a lock or a page now and then.
+  asleep_before_ = sleeping * 2 > asked ? asleep_before_ + 1 : 0;
+  report_.sleeping = asleep_before_ >= 2;
+  if (asleep_before_ == 1) return;
   if (active_ < wanted_threads_) {
     // Threads have nothing to claim: the oldest slot takes long, and the window is full behind it.
     if (window_full() && options_.window < 0) window_ = std::max(window_, most_slots(report_.sleeping, window_ * 2));

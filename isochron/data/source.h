@@ -52,6 +52,8 @@ class IndexedSource {
   virtual std::string fingerprint() const { return describe(); }
   // The file element i lies in, for errors; empty where there is none.
   virtual std::string file_of(int64_t /*i*/) const { return {}; }
+  // A line for reports, if there is something to tell: what opening its files took, say.
+  virtual std::string note() const { return {}; }
 };
 
 class StreamReader {

@@ -76,7 +76,7 @@ class Range : public IndexedSource {
     size_ = distance > 0 ? (distance - 1) / stride + 1 : 0;
   }
   int64_t size() const override { return size_; }
-  void get(int64_t i, Element& out) const override { out.add(Component::scalar(start_ + i * step_)); }
+  void get(int64_t i, Element& out) const override { out.emplace(Component::Scalar{}, start_ + i * step_); }
   std::vector<ComponentSpec> specs() const override { return {{DType::int64, {}}}; }
   bool in_memory() const override { return true; }
   std::string describe() const override {
@@ -143,27 +143,39 @@ class IndexedSourceNode : public Indexed {
  public:
   IndexedSourceNode(std::shared_ptr<const IndexedSource> source, int id)
       : source_(std::move(source)), id_(id), size_(source_->size()), fills_(!source_->specs().empty()) {
-    for (const ComponentSpec& spec : source_->specs()) fills_ = fills_ && !spec.text;
+    for (const ComponentSpec& spec : source_->specs()) {
+      int64_t bytes = static_cast<int64_t>(size_of(spec.dtype));
+      for (const int64_t extent : spec.dims) bytes *= std::max<int64_t>(0, extent);
+      fill_bytes_ += bytes;
+      fills_ = fills_ && !spec.text;
+    }
   }
   int64_t size() const override { return size_; }
   void get(int64_t index, uint64_t, Worker& worker, Element& out) override {
-    guarded(index, worker, [&] { source_->get(index, out); });
+    guarded(index, worker, [&](UserCode* code) {
+      source_->get(index, out);
+      if (code) code->made(out);
+    });
   }
   bool view(int64_t index, uint64_t, std::span<const std::byte*> rows) override {
     return fills_ && source_->view(index, rows);
   }
   bool fill(int64_t index, uint64_t, Worker& worker, std::span<std::byte* const> rows) override {
-    if (fills_) guarded(index, worker, [&] { source_->fill(index, rows); });
+    if (fills_)
+      guarded(index, worker, [&](UserCode* code) {
+        source_->fill(index, rows);
+        if (code) code->made(fill_bytes_);
+      });
     return fills_;
   }
 
  private:
   template <class F>
   void guarded(int64_t index, Worker& worker, F&& f) {
-    if (in_memory_) return f();  // too cheap to be counted
+    if (in_memory_) return f(nullptr);  // too cheap to be counted
     UserCode code(worker, id_, index);
     try {
-      f();
+      f(&code);
     } catch (...) {
       worker.failed_file = source_->file_of(index);
       throw;
@@ -174,6 +186,7 @@ class IndexedSourceNode : public Indexed {
   const int64_t size_;
   const bool in_memory_ = source_->in_memory();
   bool fills_;
+  int64_t fill_bytes_ = 0;
 };
 
 class StreamSourceNode : public Stream {
@@ -188,6 +201,7 @@ class StreamSourceNode : public Stream {
     UserCode code(worker, id_, given_);
     try {
       if (!reader_->next(out)) return false;
+      code.made(out);
     } catch (...) {
       worker.failed_file = reader_->file();
       throw;
@@ -225,6 +239,9 @@ class IndexedSourceStage : public Stage {
   Names names() const override { return source_->names(); }
   bool is_indexed() const override { return true; }
   bool has_user_code() const override { return !source_->in_memory(); }
+  void add_notes(PipelineReport& report) const override {
+    if (std::string note = source_->note(); !note.empty()) report.notes.push_back(std::move(note));
+  }
   std::unique_ptr<Indexed> indexed(Run& run) const override {
     return std::make_unique<IndexedSourceNode>(source_, run.add(*this));
   }

@@ -115,8 +115,11 @@ class Table {
 EpochReport::EpochReport(const RunRecord& run)
     : epochs_(run.epochs), open_epoch_(run.open_epoch), outside_(run.outside_phases) {
   if (epochs_.size() > 1) typical_ = summary_of(std::span(epochs_).subspan(1), &Quantiles::median);
-  for (const Fact& fact : run.facts)
-    if (fact.key == "input.verdict") input_.push_back(fact.value);
+  for (const Fact& fact : run.facts) {
+    if (fact.key != "input.verdict") continue;
+    if (!input_.empty() && fact.value.starts_with(input_.back())) input_.pop_back();  // it goes on with that sentence
+    input_.push_back(fact.value);
+  }
 }
 
 std::string EpochReport::sentence() const {

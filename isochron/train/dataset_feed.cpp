@@ -67,11 +67,14 @@ void DatasetFeed::end_epoch(int epoch, Timeline& timeline) {
   const data::PipelineReport after = dataset_.report();
   const double seconds = seconds_between(epoch_begin_ns_, monotonic_ns());
   std::string verdict = data::input_verdict(before_, after, epoch, seconds, static_cast<double>(waited_ns_) * 1e-9);
-  const bool waited = !verdict.empty();
-  if (!waited && waited_last_)
-    verdict = fmt::format("epoch {} did not wait{}", epoch, after.cache_full ? " because `cache` was full" : "");
-  waited_last_ = waited;
-  if (verdict.empty()) return;
+  if (!verdict.empty()) {
+    before_waited_ = before_;
+    verdict_ = verdict;
+  } else if (!verdict_.empty()) {
+    verdict = std::exchange(verdict_, {}) + "; " + data::why_not_waited(before_waited_, before_, after, epoch);
+  } else {
+    return;
+  }
   ++told_;
   timeline.fact("input.verdict", std::move(verdict), "pipeline");
 }

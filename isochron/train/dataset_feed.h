@@ -35,10 +35,10 @@ class DatasetFeed {
   std::optional<data::DatasetIterator> pass_;
   std::optional<int64_t> batches_;
   int64_t seen_ = 0;
-  data::PipelineReport before_;
+  data::PipelineReport before_, before_waited_;
+  std::string verdict_;  // of the epoch before
   int64_t epoch_begin_ns_ = 0, waited_ns_ = 0;
   int told_ = 0;
-  bool waited_last_ = false;
 };
 
 }  // namespace isochron

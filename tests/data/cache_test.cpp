@@ -5,7 +5,9 @@
 #include <set>
 
 #include "isochron/base/files.h"
+#include "isochron/base/page_cache.h"
 #include "isochron/data/dataset.h"
+#include "isochron/data/files/record_sources.h"
 #include "isochron/data/loader.h"
 #include "isochron/ops/ops.h"
 #include "tests/data/collect.h"
@@ -181,6 +183,41 @@ TEST(Report, VerdictsNameWhoMadeTrainingWait) {
   after.threads = {{"map(decode)", "", 2}};
   EXPECT_EQ(input_verdict(before, after, 1, 1.0, 0.41),
             "training waited 41 % of epoch 1 for `map(decode)`: 2 threads at 100 % CPU");
+  after.stages[1].cpu_share = 0.3;
+  EXPECT_THAT(input_verdict(before, after, 1, 1.0, 0.41), HasSubstr("2 threads at 30 % CPU, kept from it by other"));
+  after.threads[0].sleeping = true;
+  EXPECT_THAT(input_verdict(before, after, 1, 1.0, 0.41), HasSubstr("2 threads, asleep or waiting 70 % of the time"));
+  PipelineReport later = after;
+  EXPECT_EQ(why_not_waited(before, after, later, 2), "epoch 2 did not because it has 2 threads now");
+  later.cache_full = true;
+  EXPECT_EQ(why_not_waited(before, after, later, 2), "epoch 2 did not because `cache` was full");
+}
+
+TEST(Report, TellsBytesAndWhatCameFromDisk) {
+  TempFolder folder;
+  const std::string path = folder.path() + "/records.bin";
+  constexpr int64_t kRecords = 4096, kBytes = 4096;
+  write_file(path, std::string(kRecords * kBytes, 'x'));
+  const bool cold = drop_from_page_cache(path) && cache_residency(path).resident_bytes == 0;
+  const auto make = [&] { return fixed_length_records(path, kBytes).batch(64); };
+  const auto run = [](const Dataset& dataset) {
+    for ([[maybe_unused]] const Element& e : dataset) {
+    }
+    return dataset.report();
+  };
+  const PipelineReport first = run(make()), second = run(make());
+  EXPECT_EQ(first.stages.at(1).bytes, kRecords * kBytes);
+  const PipelineReport mapped = run(range(1000).map([](int64_t x) { return x; }));
+  EXPECT_NEAR(static_cast<double>(mapped.stages.at(1).bytes), 1000 * 8, 32 * 8);  // not every short call is looked at
+  if (cold) {
+    EXPECT_GE(first.stages.at(0).disk_bytes,
+              kRecords * kBytes / 2);  // what lies in memory for other reasons is not read
+    EXPECT_THAT(first.to_string(), HasSubstr("MB from disk"));
+    EXPECT_EQ(why_not_waited({}, first, first, 2),
+              fmt::format("epoch 2 did not because its files were in memory: 0 MB from disk instead of {:.0f}",
+                          static_cast<double>(first.stages[0].disk_bytes) * 1e-6));
+  }
+  EXPECT_LT(second.stages.at(0).disk_bytes, kRecords * kBytes / 2);
 }
 
 struct Rows : MapStyleDataset {

@@ -1,5 +1,6 @@
 // Stages one by one. Expected values are those of tf.data 2.21 (tests/references/data/stages.py prints them).
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "isochron/data/dataset.h"
@@ -243,6 +244,45 @@ TEST(Errors, FilesAreTriedAgain) {
   EXPECT_THROW(numbers(flaky.retry({.attempts = 2, .backoff_seconds = 0.001})), FileError);
   const Dataset broken = range(3).map([&](int64_t) -> int64_t { throw std::logic_error("a bug"); });
   EXPECT_THROW(numbers(broken.retry({.attempts = 100, .backoff_seconds = 10})), std::logic_error);
+}
+
+// Pearson's correlation of two orders of the same numbers.
+double correlation(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
+  const auto n = static_cast<double>(a.size()), mean = (n - 1) / 2;
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) sum += (static_cast<double>(a[i]) - mean) * (static_cast<double>(b[i]) - mean);
+  return sum / (n * (n * n - 1) / 12);
+}
+
+TEST(Shuffle, ByNumbersHasNoMemoryOfTheOrderBelowOrOfTheLastPass) {
+  constexpr int64_t kCount = 40'000;
+  const double unlikely = 4.5 / std::sqrt(static_cast<double>(kCount));
+  const Dataset dataset = range(kCount).shuffle(10, {.seed = 5});
+  const std::vector<int64_t> sorted = numbers(range(kCount)), first = numbers(dataset), second = numbers(dataset);
+  EXPECT_LT(std::abs(correlation(sorted, first)), unlikely);
+  EXPECT_LT(std::abs(correlation(first, second)), unlikely);
+  // Neighbours, before and after: on average one pair stays together by chance.
+  std::vector<int64_t> next(first.begin() + 1, first.end());
+  next.push_back(first[0]);
+  EXPECT_LT(std::abs(correlation(first, next)), unlikely);
+  int64_t together = 0;
+  for (size_t i = 0; i < next.size(); ++i) together += next[i] == first[i] + 1;
+  EXPECT_LE(together, 8);
+  EXPECT_EQ(std::set<int64_t>(first.begin(), first.end()).size(), static_cast<size_t>(kCount));
+}
+
+TEST(Shuffle, OfAStreamDrawsFromAFullBufferOnceItIsFull) {
+  constexpr int64_t kCount = 40'000, kBuffer = 1000;
+  const std::vector<int64_t> out =
+      numbers(range(kCount).filter([](int64_t) { return true; }).shuffle(kBuffer, {.seed = 6}));
+  // Before: element n out is one of the first 64 + 7 n in (and n out already).
+  for (int64_t n = 0; n < 100; ++n) EXPECT_LT(out[static_cast<size_t>(n)], 64 + 8 * n);
+  // After: how long an element stays in the buffer is exponential with the buffer's size as its mean, so its place
+  // moves by |1 - Exp(1)| buffers, 2 / e on average.
+  double moved = 0;
+  for (int64_t i = 2000; i < kCount - 2000; ++i)
+    moved += static_cast<double>(std::abs(out[static_cast<size_t>(i)] - i));
+  EXPECT_NEAR(moved / (kCount - 4000) / kBuffer, 2 / std::exp(1.0), 0.03);
 }
 
 }  // namespace

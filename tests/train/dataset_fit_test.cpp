@@ -163,5 +163,26 @@ TEST(FitDataset, TheReportSaysWhoMadeTrainingWait) {
   EXPECT_THAT(text, HasSubstr("`map(slow)`: 1 thread, asleep or waiting"));
 }
 
+TEST(FitDataset, OneSentenceTellsWhyTheFirstEpochWaitedAndLaterOnesDidNot) {
+  const Problem p;
+  Sequential model = linear();
+  const auto cached = from_tensor_slices(p.x, p.y)
+                          .map(
+                              [](Tensor x, Tensor y) {
+                                const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(2);
+                                while (std::chrono::steady_clock::now() < end) {
+                                }
+                                return std::pair(x, y);
+                              },
+                              {.num_parallel_calls = AUTOTUNE, .name = "decode"})
+                          .cache()
+                          .batch(8);
+  const std::string text = model.fit(cached, {.epochs = 6, .verbose = 0}).epoch_report().to_string();
+  EXPECT_THAT(text, testing::ContainsRegex("training waited [0-9]+ % of epoch 1 for `map.decode, parallel.`: "
+                                           "[0-9]+ threads? at [0-9]+ % CPU.*; epoch [2-6] did not because `cache` was "
+                                           "full"));
+  EXPECT_THAT(text, testing::Not(testing::ContainsRegex("epoch 1 .*\n.*epoch 1 for")));
+}
+
 }  // namespace
 }  // namespace isochron

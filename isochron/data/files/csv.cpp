@@ -11,6 +11,7 @@
 #include "isochron/base/threads.h"
 #include "isochron/data/files/csv_parse.h"
 #include "isochron/data/files/file_stream.h"
+#include "isochron/data/files/opening.h"
 #include "isochron/data/files/paths.h"
 #include "isochron/timeline/timeline.h"
 
@@ -166,7 +167,8 @@ void add_row(const Schema& schema, const Rows& rows, int64_t row, Element& out) 
 // Rows where they were parsed: nothing is joined or copied.
 class CsvRows : public IndexedSource {
  public:
-  CsvRows(std::vector<std::string> paths, const CsvOptions& options, bool stacked) : paths_(std::move(paths)) {
+  CsvRows(std::vector<std::string> paths, const CsvOptions& options, bool stacked)
+      : paths_(std::move(paths)), opening_(paths_) {
     starts_.push_back(0);
     for (const std::string& path : paths_) {
       Parsed parsed = parse_whole(path, options, stacked);
@@ -180,6 +182,7 @@ class CsvRows : public IndexedSource {
         file_of_block_.push_back(static_cast<size_t>(&path - paths_.data()));
       }
     }
+    opening_.done();
     names_ = names_of(schema_);
     for (const csv_file::Output& output : schema_.outputs) texts_ = texts_ || output.type == csv_file::Type::text;
   }
@@ -202,12 +205,15 @@ class CsvRows : public IndexedSource {
   std::string describe() const override { return describe_files("csv", paths_); }
   std::string fingerprint() const override { return "csv:" + fingerprint_of_files(paths_); }
   std::string file_of(int64_t i) const override { return paths_[file_of_block_[block_of(i)]]; }
+  std::string note() const override { return opening_.note(describe()); }
+  bool in_memory() const override { return true; }
 
  private:
   size_t block_of(int64_t i) const {
     return static_cast<size_t>(std::upper_bound(starts_.begin(), starts_.end(), i) - starts_.begin()) - 1;
   }
   std::vector<std::string> paths_;
+  Opening opening_;
   Schema schema_;
   std::vector<Rows> blocks_;
   std::vector<int64_t> starts_;

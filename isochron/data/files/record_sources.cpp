@@ -5,6 +5,7 @@
 #include "isochron/base/input_file.h"
 #include "isochron/base/mapped_file.h"
 #include "isochron/data/files/file_stream.h"
+#include "isochron/data/files/opening.h"
 #include "isochron/data/files/paths.h"
 #include "isochron/data/files/tfrecord.h"
 #include "isochron/tensor/npy.h"
@@ -64,13 +65,14 @@ class TfRecordStreamReader : public StreamReader {
 class IndexedTfRecords : public IndexedSource {
  public:
   IndexedTfRecords(std::vector<std::string> paths, Decoder decoder)
-      : paths_(std::move(paths)), decoder_(std::move(decoder)) {
+      : paths_(std::move(paths)), decoder_(std::move(decoder)), opening_(paths_) {
     starts_.push_back(0);
     for (const std::string& path : paths_) {
       files_.push_back(std::make_unique<MappedFile>(path));
       offsets_.push_back(tfrecord_offsets(*files_.back()));
       starts_.push_back(starts_.back() + static_cast<int64_t>(offsets_.back().size()));
     }
+    opening_.done();
     if (decoder_.parser()) {
       names_ = decoder_.parser()->names();
       specs_ = decoder_.parser()->specs();
@@ -92,6 +94,7 @@ class IndexedTfRecords : public IndexedSource {
     return "tfrecord:" + decoder_.fingerprint() + ":" + fingerprint_of_files(paths_);
   }
   std::string file_of(int64_t i) const override { return paths_[file_index(i)]; }
+  std::string note() const override { return opening_.note(describe()); }
 
  private:
   size_t file_index(int64_t i) const {
@@ -106,6 +109,7 @@ class IndexedTfRecords : public IndexedSource {
 
   std::vector<std::string> paths_;
   Decoder decoder_;
+  Opening opening_;
   std::vector<std::unique_ptr<MappedFile>> files_;
   std::vector<std::vector<uint64_t>> offsets_;
   std::vector<int64_t> starts_;

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "isochron/base/files.h"
+#include "isochron/data/files/opening.h"
 #include "isochron/data/files/paths.h"
 #include "isochron/data/image/image.h"
 
@@ -32,7 +33,8 @@ std::vector<fs::path> sorted_entries(const fs::path& folder, F&& wanted) {
 class ImageFolder : public IndexedSource {
  public:
   ImageFolder(std::string folder, const ImageFolderOptions& options)
-      : folder_(std::move(folder)), options_(options), listing_(list_images(folder_)) {
+      : folder_(std::move(folder)), options_(options), listing_(list_images(folder_)), opening_(listing_.files) {
+    opening_.done();
     if (options.height < 0 || options.width < 0 || (options.height == 0) != (options.width == 0))
       fail<ValueError>("image_folder", "height and width are both positive or both 0, got {} and {}", options.height,
                        options.width);
@@ -61,6 +63,7 @@ class ImageFolder : public IndexedSource {
                        fingerprint_of_files(listing_.files));
   }
   std::string file_of(int64_t i) const override { return listing_.files[static_cast<size_t>(i)]; }
+  std::string note() const override { return opening_.note(describe()); }
 
  private:
   Tensor image(int64_t i) const {
@@ -74,6 +77,7 @@ class ImageFolder : public IndexedSource {
   std::string folder_;
   ImageFolderOptions options_;
   ImageListing listing_;
+  Opening opening_;
 };
 
 }  // namespace
