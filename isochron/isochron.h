@@ -25,6 +25,7 @@
 #include "isochron/exec/function.h"
 #include "isochron/graph/gradient.h"
 #include "isochron/graph/tape.h"
+#include "isochron/nn/config.h"
 #include "isochron/nn/nn.h"
 #include "isochron/ops/ops.h"
 #include "isochron/optim/optimizers.h"
@@ -35,4 +36,5 @@
 #include "isochron/train/callback.h"
 #include "isochron/train/callbacks.h"
 #include "isochron/train/history.h"
+#include "isochron/train/model_file.h"
 #include "isochron/train/tensorboard.h"

@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstring>
 #include <set>
 
 #include "isochron/checkpoint/hdf5.h"
@@ -69,11 +68,7 @@ std::string listed(const char* what, const std::vector<std::string>& names) {
 }
 
 void assign(const Variable& variable, const Tensor& value) {
-  const Tensor converted = value.dtype() == variable.dtype() ? value : cast(value, variable.dtype());
-  converted.eval();
-  variable.eval();
-  std::memcpy(writable_bytes(*variable.state()), converted.raw_data(), static_cast<size_t>(variable.spec().bytes()));
-  bytes_overwritten(*variable.state());
+  overwrite(variable, value.dtype() == variable.dtype() ? value : cast(value, variable.dtype()));
 }
 
 void load(const std::string& path, const std::vector<NamedWeight>& weights, const NamedTensors& tensors,

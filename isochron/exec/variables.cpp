@@ -29,4 +29,12 @@ void bytes_overwritten(TensorState& variable) {
   variable.set(std::move(fresh));
 }
 
+void overwrite(const Variable& variable, const Tensor& value) {
+  ISO_CHECK(variable.spec() == value.spec());
+  value.eval();
+  variable.eval();
+  std::memcpy(writable_bytes(*variable.state()), value.raw_data(), static_cast<size_t>(variable.spec().bytes()));
+  bytes_overwritten(*variable.state());
+}
+
 }  // namespace isochron

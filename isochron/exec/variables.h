@@ -11,4 +11,7 @@ void* writable_bytes(TensorState& variable);
 // The variable's bytes were overwritten: values built from the old ones can't be computed any more.
 void bytes_overwritten(TensorState& variable);
 
+// Gives a variable the value of a tensor of its spec, at once.
+void overwrite(const Variable& variable, const Tensor& value);
+
 }  // namespace isochron

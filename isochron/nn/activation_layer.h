@@ -17,6 +17,7 @@ class Activation : public Layer {
     set_name(std::move(options.name));
   }
   ISO_LAYER(Activation)
+  ISO_ARGUMENTS(activation_)
   bool supports_masking() const override { return true; }
   Tensor call(const Tensor& x, const CallContext&) override { return activation_(x); }
 

@@ -37,7 +37,7 @@ Tensor both(const Tensor& a, const Tensor& b) { return !a.defined() ? b : !b.def
 }  // namespace
 
 MultiHeadAttention::MultiHeadAttention(int64_t num_heads, int64_t key_dim, MultiHeadAttentionOptions options)
-    : heads_(num_heads), key_dim_(key_dim), value_dim_(options.value_dim), options_(std::move(options)) {
+    : num_heads_(num_heads), key_dim_(key_dim), value_dim_(options.value_dim), options_(std::move(options)) {
   if (value_dim_ == 0) value_dim_ = key_dim_;
   if (num_heads < 1 || key_dim < 1 || value_dim_ < 1)
     fail<ValueError>("MultiHeadAttention", "num_heads, key_dim and value_dim must be positive, got {}, {} and {}",
@@ -51,10 +51,10 @@ MultiHeadAttention::MultiHeadAttention(int64_t num_heads, int64_t key_dim, Multi
 
 MultiHeadAttention::Projection MultiHeadAttention::add_projection(const char* which, int64_t features, int64_t width) {
   Projection p;
-  p.kernel = add_weight(fmt::format("{}/kernel", which), {features, heads_, width}, options_.kernel_initializer,
+  p.kernel = add_weight(fmt::format("{}/kernel", which), {features, num_heads_, width}, options_.kernel_initializer,
                         {.dtype = options_.dtype});
   if (options_.use_bias)
-    p.bias = add_weight(fmt::format("{}/bias", which), {heads_, width}, options_.bias_initializer,
+    p.bias = add_weight(fmt::format("{}/bias", which), {num_heads_, width}, options_.bias_initializer,
                         {.dtype = options_.dtype});
   return p;
 }
@@ -64,7 +64,7 @@ void MultiHeadAttention::build_for(int64_t query, int64_t key, int64_t value) {
   key_ = add_projection("key", key, key_dim_);
   value_ = add_projection("value", value, value_dim_);
   const int64_t out = options_.output_shape ? options_.output_shape : query;
-  output_.kernel = add_weight("attention_output/kernel", {heads_, value_dim_, out}, options_.kernel_initializer,
+  output_.kernel = add_weight("attention_output/kernel", {num_heads_, value_dim_, out}, options_.kernel_initializer,
                               {.dtype = options_.dtype});
   if (options_.use_bias)
     output_.bias = add_weight("attention_output/bias", {out}, options_.bias_initializer, {.dtype = options_.dtype});
@@ -85,9 +85,10 @@ Tensor MultiHeadAttention::project(const Tensor& x, const Projection& to, int64_
   if (x.shape()[2] != features)
     fail<ShapeError>("MultiHeadAttention", "layer \"{}\" was built for {} features, got {}", name(), features,
                      x.shape());
-  Tensor y = matmul(reshape(cast(x, options_.dtype), {-1, features}), reshape(to.kernel, {features, heads_ * width}));
-  if (to.bias.defined()) y = y + reshape(to.bias, {heads_ * width});
-  return reshape(y, {x.shape()[0], x.shape()[1], heads_, width});
+  Tensor y =
+      matmul(reshape(cast(x, options_.dtype), {-1, features}), reshape(to.kernel, {features, num_heads_ * width}));
+  if (to.bias.defined()) y = y + reshape(to.bias, {num_heads_ * width});
+  return reshape(y, {x.shape()[0], x.shape()[1], num_heads_, width});
 }
 
 // With dropout of the probabilities they are needed one by one.
@@ -115,7 +116,7 @@ Tensor MultiHeadAttention::attend(const Tensor& query, const Tensor& value, cons
   const bool causal = call.use_causal_mask.value_or(options_.use_causal_mask);
   const Tensor mixed = call.training && options_.dropout > 0 ? dropped(q, k, v, mask, causal)
                                                              : attention(q, k, v, {.causal = causal, .mask = mask});
-  const int64_t width = heads_ * value_dim_, out = output_.kernel.shape()[2];
+  const int64_t width = num_heads_ * value_dim_, out = output_.kernel.shape()[2];
   Tensor y = matmul(reshape(mixed, {-1, width}), reshape(output_.kernel, {width, out}));
   if (output_.bias.defined()) y = y + output_.bias;
   return reshape(y, {query.shape()[0], query.shape()[1], out});
@@ -175,17 +176,17 @@ Tensor residual(const Tensor& x, LayerNormalization& norm, Dropout& dropout, boo
 
 TransformerEncoderLayer::TransformerEncoderLayer(int64_t num_heads, int64_t feedforward_dim,
                                                  TransformerLayerOptions options)
-    : heads_(num_heads), feedforward_(feedforward_dim), options_(std::move(options)) {
+    : num_heads_(num_heads), feedforward_dim_(feedforward_dim), options_(std::move(options)) {
   check_block("TransformerEncoderLayer", num_heads, feedforward_dim, options_);
   set_name(options_.name);
 }
 
 void TransformerEncoderLayer::build(const Shape& input) {
   const TransformerLayerOptions& o = options_;
-  const int64_t width = head_width("TransformerEncoderLayer", input, heads_);
-  attention_ = std::make_shared<MultiHeadAttention>(heads_, width, attention_options(o, o.use_causal_mask));
+  const int64_t width = head_width("TransformerEncoderLayer", input, num_heads_);
+  attention_ = std::make_shared<MultiHeadAttention>(num_heads_, width, attention_options(o, o.use_causal_mask));
   up_ = std::make_shared<Dense>(
-      feedforward_,
+      feedforward_dim_,
       DenseOptions{.activation = o.activation, .kernel_initializer = o.kernel_initializer, .dtype = o.dtype});
   down_ =
       std::make_shared<Dense>(input[-1], DenseOptions{.kernel_initializer = o.kernel_initializer, .dtype = o.dtype});
@@ -194,7 +195,7 @@ void TransformerEncoderLayer::build(const Shape& input) {
   dropout_ = std::make_shared<Dropout>(o.dropout);
   for (const std::shared_ptr<Layer>& layer :
        std::initializer_list<std::shared_ptr<Layer>>{attention_, first_norm_, up_, down_, second_norm_, dropout_}) {
-    layer->ensure_built(layer == down_ ? input.with(-1, feedforward_) : input);
+    layer->ensure_built(layer == down_ ? input.with(-1, feedforward_dim_) : input);
     add_sublayer(layer);
   }
 }
@@ -209,20 +210,20 @@ Tensor TransformerEncoderLayer::call(const Tensor& x, const CallContext& context
 
 TransformerDecoderLayer::TransformerDecoderLayer(int64_t num_heads, int64_t feedforward_dim,
                                                  TransformerLayerOptions options)
-    : heads_(num_heads), feedforward_(feedforward_dim), options_(std::move(options)) {
+    : num_heads_(num_heads), feedforward_dim_(feedforward_dim), options_(std::move(options)) {
   check_block("TransformerDecoderLayer", num_heads, feedforward_dim, options_);
   set_name(options_.name);
 }
 
 void TransformerDecoderLayer::build(const Shape& input) {
   const TransformerLayerOptions& o = options_;
-  const int64_t width = head_width("TransformerDecoderLayer", input, heads_);
-  attention_ = std::make_shared<MultiHeadAttention>(heads_, width, attention_options(o, true));
+  const int64_t width = head_width("TransformerDecoderLayer", input, num_heads_);
+  attention_ = std::make_shared<MultiHeadAttention>(num_heads_, width, attention_options(o, true));
   TransformerLayerOptions across = o;
   across.rotary = false;  // positions of two sequences have nothing to do with each other
-  cross_ = std::make_shared<MultiHeadAttention>(heads_, width, attention_options(across, false));
+  cross_ = std::make_shared<MultiHeadAttention>(num_heads_, width, attention_options(across, false));
   up_ = std::make_shared<Dense>(
-      feedforward_,
+      feedforward_dim_,
       DenseOptions{.activation = o.activation, .kernel_initializer = o.kernel_initializer, .dtype = o.dtype});
   down_ =
       std::make_shared<Dense>(input[-1], DenseOptions{.kernel_initializer = o.kernel_initializer, .dtype = o.dtype});
@@ -234,7 +235,7 @@ void TransformerDecoderLayer::build(const Shape& input) {
            attention_, first_norm_, cross_, cross_norm_, up_, down_, second_norm_, dropout_}) {
     // Attention to the memory is built by the first call that has one: its features may differ.
     if (layer != cross_ && layer != cross_norm_)
-      layer->ensure_built(layer == down_ ? input.with(-1, feedforward_) : input);
+      layer->ensure_built(layer == down_ ? input.with(-1, feedforward_dim_) : input);
     add_sublayer(layer);
   }
 }

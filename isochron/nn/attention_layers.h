@@ -30,6 +30,8 @@ struct MultiHeadAttentionOptions {
   DType dtype = DType::float32;
   std::string name = {};
 };
+ISO_OPTIONS(MultiHeadAttentionOptions, value_dim, dropout, use_bias, output_shape, kernel_initializer, bias_initializer,
+            use_causal_mask, rotary, dtype, name)
 
 // What a call may say besides query and value.
 struct AttentionCall {
@@ -44,6 +46,7 @@ class MultiHeadAttention : public Layer {
   // ValueError unless all are positive.
   MultiHeadAttention(int64_t num_heads, int64_t key_dim, MultiHeadAttentionOptions options = {});
   ISO_LAYER(MultiHeadAttention)
+  ISO_ARGUMENTS(num_heads_, key_dim_, options_)
   bool supports_masking() const override { return true; }
   void build(const Shape& input) override;
   using Layer::operator();
@@ -62,7 +65,7 @@ class MultiHeadAttention : public Layer {
   Tensor attend(const Tensor& query, const Tensor& value, const AttentionCall& call, const Tensor& value_mask);
   Tensor dropped(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal);
 
-  int64_t heads_, key_dim_, value_dim_;
+  int64_t num_heads_, key_dim_, value_dim_;
   MultiHeadAttentionOptions options_;
   Projection query_, key_, value_, output_;
 };
@@ -78,19 +81,22 @@ struct TransformerLayerOptions {
   DType dtype = DType::float32;
   std::string name = {};
 };
+ISO_OPTIONS(TransformerLayerOptions, activation, dropout, layer_norm_epsilon, norm_first, use_causal_mask, rotary,
+            kernel_initializer, dtype, name)
 
 // Self-attention and a feed-forward network, each with a residual sum and a norm. Heads must divide the features.
 class TransformerEncoderLayer : public Layer {
  public:
   TransformerEncoderLayer(int64_t num_heads, int64_t feedforward_dim, TransformerLayerOptions options = {});
   ISO_LAYER(TransformerEncoderLayer)
+  ISO_ARGUMENTS(num_heads_, feedforward_dim_, options_)
   bool supports_masking() const override { return true; }
   void build(const Shape& input) override;
   Tensor call(const Tensor& x, const CallContext& context) override;
   Shape output_shape(const Shape& input) const override { return input; }
 
  private:
-  int64_t heads_, feedforward_;
+  int64_t num_heads_, feedforward_dim_;
   TransformerLayerOptions options_;
   std::shared_ptr<MultiHeadAttention> attention_;
   std::shared_ptr<Dense> up_, down_;
@@ -103,6 +109,7 @@ class TransformerDecoderLayer : public Layer {
  public:
   TransformerDecoderLayer(int64_t num_heads, int64_t feedforward_dim, TransformerLayerOptions options = {});
   ISO_LAYER(TransformerDecoderLayer)
+  ISO_ARGUMENTS(num_heads_, feedforward_dim_, options_)
   bool supports_masking() const override { return true; }
   void build(const Shape& input) override;
   using Layer::operator();
@@ -114,7 +121,7 @@ class TransformerDecoderLayer : public Layer {
 
  private:
   Tensor decode(const Tensor& x, const Tensor& memory, const CallContext& context);
-  int64_t heads_, feedforward_;
+  int64_t num_heads_, feedforward_dim_;
   TransformerLayerOptions options_;
   std::shared_ptr<MultiHeadAttention> attention_, cross_;
   std::shared_ptr<Dense> up_, down_;
@@ -127,6 +134,7 @@ class PositionEmbedding : public Layer {
  public:
   explicit PositionEmbedding(int64_t max_length, LayerOptions options = {});
   ISO_LAYER(PositionEmbedding)
+  ISO_ARGUMENTS(max_length_)
   bool supports_masking() const override { return true; }
   void build(const Shape& input) override;
   Tensor call(const Tensor& x, const CallContext& context) override;

@@ -29,12 +29,16 @@ struct BatchNormalizationOptions {
   DType dtype = DType::float32;
   std::string name = {};
 };
+ISO_OPTIONS(BatchNormalizationOptions, axis, momentum, epsilon, center, scale, beta_initializer, gamma_initializer,
+            moving_mean_initializer, moving_variance_initializer, beta_regularizer, gamma_regularizer, beta_constraint,
+            gamma_constraint, dtype, name)
 
 class BatchNormalization : public Layer {
  public:
   // ValueError unless momentum is in [0, 1] and epsilon is positive.
   explicit BatchNormalization(BatchNormalizationOptions options = {});
   ISO_LAYER(BatchNormalization)
+  ISO_ARGUMENTS(options_)
   bool supports_masking() const override { return true; }
   void build(const Shape& input) override;
   Tensor call(const Tensor& x, const CallContext& context) override;

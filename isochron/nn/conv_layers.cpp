@@ -57,7 +57,7 @@ Conv::Conv(std::string class_name, size_t axes, int64_t filters, const Sizes& ke
     : SpatialLayer(std::move(class_name), axes, options.data_format, options.name),
       filters_(filters),
       options_(std::move(options)),
-      window_(sizes("kernel_size", kernel_size)) {
+      kernel_size_(sizes("kernel_size", kernel_size)) {
   need_filters(this->class_name(), filters);
   sizes("strides", options_.strides);
   sizes("dilation_rate", options_.dilation_rate);
@@ -72,7 +72,7 @@ void Conv::build(const Shape& input) {
     fail<ShapeError>(class_name(), "groups must divide the channels, got {} groups and {} channels", options_.groups,
                      channels);
   kernel_ = add_weight(
-      "kernel", kernel_shape(window_, channels / options_.groups, filters_), options_.kernel_initializer,
+      "kernel", kernel_shape(kernel_size_, channels / options_.groups, filters_), options_.kernel_initializer,
       {.regularizer = options_.kernel_regularizer, .constraint = options_.kernel_constraint, .dtype = options_.dtype});
   bias_ = bias_of(options_, filters_, [this](auto&&... arguments) { return add_weight(arguments...); });
 }
@@ -92,7 +92,7 @@ ConvTranspose::ConvTranspose(std::string class_name, size_t axes, int64_t filter
     : SpatialLayer(std::move(class_name), axes, options.data_format, options.name),
       filters_(filters),
       options_(std::move(options)),
-      window_(sizes("kernel_size", kernel_size)) {
+      kernel_size_(sizes("kernel_size", kernel_size)) {
   need_filters(this->class_name(), filters);
   sizes("strides", options_.strides);
   sizes("dilation_rate", options_.dilation_rate);
@@ -100,7 +100,7 @@ ConvTranspose::ConvTranspose(std::string class_name, size_t axes, int64_t filter
 
 void ConvTranspose::build(const Shape& input) {
   kernel_ = add_weight(
-      "kernel", kernel_shape(window_, filters_, channels_of(input)), options_.kernel_initializer,
+      "kernel", kernel_shape(kernel_size_, filters_, channels_of(input)), options_.kernel_initializer,
       {.regularizer = options_.kernel_regularizer, .constraint = options_.kernel_constraint, .dtype = options_.dtype});
   bias_ = bias_of(options_, filters_, [this](auto&&... arguments) { return add_weight(arguments...); });
 }
@@ -119,7 +119,7 @@ DepthwiseConv::DepthwiseConv(std::string class_name, size_t axes, const Sizes& k
                              DepthwiseConvOptions options)
     : SpatialLayer(std::move(class_name), axes, options.data_format, options.name),
       options_(std::move(options)),
-      window_(sizes("kernel_size", kernel_size)) {
+      kernel_size_(sizes("kernel_size", kernel_size)) {
   sizes("strides", options_.strides);
   sizes("dilation_rate", options_.dilation_rate);
   if (options_.depth_multiplier < 1)
@@ -128,11 +128,11 @@ DepthwiseConv::DepthwiseConv(std::string class_name, size_t axes, const Sizes& k
 
 void DepthwiseConv::build(const Shape& input) {
   const int64_t channels = channels_of(input);
-  kernel_ =
-      add_weight("kernel", kernel_shape(window_, channels, options_.depth_multiplier), options_.depthwise_initializer,
-                 {.regularizer = options_.depthwise_regularizer,
-                  .constraint = options_.depthwise_constraint,
-                  .dtype = options_.dtype});
+  kernel_ = add_weight("kernel", kernel_shape(kernel_size_, channels, options_.depth_multiplier),
+                       options_.depthwise_initializer,
+                       {.regularizer = options_.depthwise_regularizer,
+                        .constraint = options_.depthwise_constraint,
+                        .dtype = options_.dtype});
   bias_ = bias_of(options_, channels * options_.depth_multiplier,
                   [this](auto&&... arguments) { return add_weight(arguments...); });
 }
@@ -149,7 +149,7 @@ SeparableConv::SeparableConv(std::string class_name, size_t axes, int64_t filter
     : SpatialLayer(std::move(class_name), axes, options.data_format, options.name),
       filters_(filters),
       options_(std::move(options)),
-      window_(sizes("kernel_size", kernel_size)) {
+      kernel_size_(sizes("kernel_size", kernel_size)) {
   need_filters(this->class_name(), filters);
   sizes("strides", options_.strides);
   sizes("dilation_rate", options_.dilation_rate);
@@ -159,7 +159,7 @@ SeparableConv::SeparableConv(std::string class_name, size_t axes, int64_t filter
 
 void SeparableConv::build(const Shape& input) {
   const int64_t channels = channels_of(input);
-  depthwise_ = add_weight("depthwise_kernel", kernel_shape(window_, channels, options_.depth_multiplier),
+  depthwise_ = add_weight("depthwise_kernel", kernel_shape(kernel_size_, channels, options_.depth_multiplier),
                           options_.depthwise_initializer,
                           {.regularizer = options_.depthwise_regularizer,
                            .constraint = options_.depthwise_constraint,

@@ -31,10 +31,14 @@ struct ConvLayerOptions {
   DType dtype = DType::float32;
   std::string name = {};
 };
+ISO_OPTIONS(ConvLayerOptions, strides, padding, data_format, dilation_rate, groups, activation, use_bias,
+            kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint,
+            bias_constraint, dtype, name)
 
 // Weights: kernel (window…, channels / groups, filters), bias (filters).
 class Conv : public SpatialLayer {
  public:
+  ISO_ARGUMENTS(filters_, kernel_size_, options_)
   void build(const Shape& input) override;
   Variable kernel() const { return kernel_; }
   Variable bias() const { return bias_; }
@@ -47,7 +51,7 @@ class Conv : public SpatialLayer {
  private:
   int64_t filters_;
   ConvLayerOptions options_;
-  Extents window_;
+  Extents kernel_size_;
   Variable kernel_, bias_;
 };
 
@@ -84,10 +88,14 @@ struct ConvTransposeLayerOptions {
   DType dtype = DType::float32;
   std::string name = {};
 };
+ISO_OPTIONS(ConvTransposeLayerOptions, strides, padding, output_padding, data_format, dilation_rate, activation,
+            use_bias, kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint,
+            bias_constraint, dtype, name)
 
 // Weights: kernel (window…, filters, channels), bias (filters).
 class ConvTranspose : public SpatialLayer {
  public:
+  ISO_ARGUMENTS(filters_, kernel_size_, options_)
   void build(const Shape& input) override;
   Variable kernel() const { return kernel_; }
   Variable bias() const { return bias_; }
@@ -100,7 +108,7 @@ class ConvTranspose : public SpatialLayer {
  private:
   int64_t filters_;
   ConvTransposeLayerOptions options_;
-  Extents window_;
+  Extents kernel_size_;
   Variable kernel_, bias_;
 };
 
@@ -137,10 +145,14 @@ struct DepthwiseConvOptions {
   DType dtype = DType::float32;
   std::string name = {};
 };
+ISO_OPTIONS(DepthwiseConvOptions, strides, padding, depth_multiplier, data_format, dilation_rate, activation, use_bias,
+            depthwise_initializer, bias_initializer, depthwise_regularizer, bias_regularizer, depthwise_constraint,
+            bias_constraint, dtype, name)
 
 // Weights: kernel (window…, channels, depth_multiplier), bias (channels * depth_multiplier).
 class DepthwiseConv : public SpatialLayer {
  public:
+  ISO_ARGUMENTS(kernel_size_, options_)
   void build(const Shape& input) override;
   Variable kernel() const { return kernel_; }
   Variable bias() const { return bias_; }
@@ -151,7 +163,7 @@ class DepthwiseConv : public SpatialLayer {
 
  private:
   DepthwiseConvOptions options_;
-  Extents window_;
+  Extents kernel_size_;
   Variable kernel_, bias_;
 };
 
@@ -186,11 +198,16 @@ struct SeparableConvOptions {
   DType dtype = DType::float32;
   std::string name = {};
 };
+ISO_OPTIONS(SeparableConvOptions, strides, padding, data_format, dilation_rate, depth_multiplier, activation, use_bias,
+            depthwise_initializer, pointwise_initializer, bias_initializer, depthwise_regularizer,
+            pointwise_regularizer, bias_regularizer, depthwise_constraint, pointwise_constraint, bias_constraint, dtype,
+            name)
 
 // A depthwise convolution and one over channels alone. Weights: depthwise_kernel (window…, channels, depth_multiplier),
 // pointwise_kernel (1…, channels * depth_multiplier, filters), bias (filters).
 class SeparableConv : public SpatialLayer {
  public:
+  ISO_ARGUMENTS(filters_, kernel_size_, options_)
   void build(const Shape& input) override;
   Variable depthwise_kernel() const { return depthwise_; }
   Variable pointwise_kernel() const { return pointwise_; }
@@ -204,7 +221,7 @@ class SeparableConv : public SpatialLayer {
  private:
   int64_t filters_;
   SeparableConvOptions options_;
-  Extents window_;
+  Extents kernel_size_;
   Variable depthwise_, pointwise_, bias_;
 };
 

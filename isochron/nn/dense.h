@@ -20,12 +20,15 @@ struct DenseOptions {
   DType dtype = DType::float32;
   std::string name = {};
 };
+ISO_OPTIONS(DenseOptions, activation, use_bias, kernel_initializer, bias_initializer, kernel_regularizer,
+            bias_regularizer, kernel_constraint, bias_constraint, dtype, name)
 
 class Dense : public Layer {
  public:
   // ValueError unless units is positive.
   explicit Dense(int64_t units, DenseOptions options = {});
   ISO_LAYER(Dense)
+  ISO_ARGUMENTS(units_, options_)
   bool supports_masking() const override { return true; }
   void build(const Shape& input) override;
   Tensor call(const Tensor& x, const CallContext& context) override;

@@ -18,6 +18,7 @@ struct DropoutOptions {
   std::optional<uint64_t> seed = {};
   std::string name = {};
 };
+ISO_OPTIONS(DropoutOptions, noise_shape, seed, name)
 
 // A layer's own sequence of random numbers when it has a seed; the global one otherwise.
 class NoiseKey {
@@ -25,6 +26,7 @@ class NoiseKey {
   explicit NoiseKey(std::optional<uint64_t> seed);
   // For RandomOptions::key: undefined without a seed, else another key at every call, also of a traced function.
   Tensor next() const;
+  std::vector<Variable> state() const { return key_.defined() ? std::vector{key_} : std::vector<Variable>(); }
 
  private:
   Variable key_;  // (seed, stream), the stream counting calls
@@ -35,11 +37,13 @@ class Dropout : public Layer {
   // ValueError unless rate is in [0, 1].
   explicit Dropout(double rate, DropoutOptions options = {});
   ISO_LAYER(Dropout)
+  ISO_ARGUMENTS(rate_, options_)
   bool supports_masking() const override { return true; }
   Tensor call(const Tensor& x, const CallContext& context) override;
+  std::vector<Variable> state() const override { return key_.state(); }
   Shape output_shape(const Shape& input) const override { return input; }
 
- private:
+ protected:
   double rate_;
   DropoutOptions options_;
   NoiseKey key_;

@@ -22,12 +22,15 @@ struct EmbeddingOptions {
   DType dtype = DType::float32;
   std::string name = {};
 };
+ISO_OPTIONS(EmbeddingOptions, embeddings_initializer, embeddings_regularizer, embeddings_constraint, mask_zero,
+            lazy_updates, dtype, name)
 
 class Embedding : public Layer {
  public:
   // ValueError unless both are positive.
   Embedding(int64_t input_dim, int64_t output_dim, EmbeddingOptions options = {});
   ISO_LAYER(Embedding)
+  ISO_ARGUMENTS(input_dim_, output_dim_, options_)
   void build(const Shape& input) override;
   // x holds whole numbers of any dtype; IndexError names one outside [0, input_dim).
   Tensor call(const Tensor& x, const CallContext& context) override;

@@ -135,7 +135,7 @@ Tensor CenterCrop::call(const Tensor& x, const CallContext&) {
 }
 
 RandomFlip::RandomFlip(const std::string& mode, LayerOptions options)
-    : horizontal_(mode != "vertical"), vertical_(mode != "horizontal") {
+    : mode_(mode), horizontal_(mode != "vertical"), vertical_(mode != "horizontal") {
   if (mode != "horizontal" && mode != "vertical" && mode != "horizontal_and_vertical")
     fail<ValueError>("RandomFlip", "unknown mode \"{}\"{}", mode,
                      did_you_mean(mode, {"horizontal", "vertical", "horizontal_and_vertical"}));
@@ -201,21 +201,23 @@ Tensor RandomRotation::transforms(int64_t batch, int64_t rows, int64_t columns) 
 }
 
 RandomTranslation::RandomTranslation(FactorRange height_factor, FactorRange width_factor, RandomImageOptions options)
-    : RandomAffine("RandomTranslation", std::move(options)), height_(height_factor), width_(width_factor) {}
+    : RandomAffine("RandomTranslation", std::move(options)),
+      height_factor_(height_factor),
+      width_factor_(width_factor) {}
 Tensor RandomTranslation::transforms(int64_t batch, int64_t rows, int64_t columns) const {
   const Tensor one = ones({batch, 1}), zero = zeros({batch, 1});
-  return concat({one, zero, drawn(batch, width_) * static_cast<double>(-columns), zero, one,
-                 drawn(batch, height_) * static_cast<double>(-rows)},
+  return concat({one, zero, drawn(batch, width_factor_) * static_cast<double>(-columns), zero, one,
+                 drawn(batch, height_factor_) * static_cast<double>(-rows)},
                 1);
 }
 
 RandomZoom::RandomZoom(FactorRange factor, RandomImageOptions options)
-    : RandomAffine("RandomZoom", std::move(options)), height_(factor), width_(factor), same_(true) {}
+    : RandomAffine("RandomZoom", std::move(options)), height_factor_(factor) {}
 RandomZoom::RandomZoom(FactorRange height_factor, FactorRange width_factor, RandomImageOptions options)
-    : RandomAffine("RandomZoom", std::move(options)), height_(height_factor), width_(width_factor), same_(false) {}
+    : RandomAffine("RandomZoom", std::move(options)), height_factor_(height_factor), width_factor_(width_factor) {}
 Tensor RandomZoom::transforms(int64_t batch, int64_t rows, int64_t columns) const {
-  const Tensor zoom_y = 1 + drawn(batch, height_);
-  const Tensor zoom_x = same_ ? zoom_y : 1 + drawn(batch, width_);
+  const Tensor zoom_y = 1 + drawn(batch, height_factor_);
+  const Tensor zoom_x = width_factor_ ? 1 + drawn(batch, *width_factor_) : zoom_y;
   const double x = static_cast<double>(columns - 1) / 2, y = static_cast<double>(rows - 1) / 2;
   const Tensor zero = zeros({batch, 1});
   return concat({zoom_x, zero, (1 - zoom_x) * x, zero, zoom_y, (1 - zoom_y) * y}, 1);

@@ -7,6 +7,8 @@
 // Results are float32 unless the input is floating. Names, arguments and defaults are Keras'.
 #pragma once
 
+#include <optional>
+
 #include "isochron/nn/layer.h"
 
 namespace isochron {
@@ -16,12 +18,14 @@ struct ResizingOptions {
   bool crop_to_aspect_ratio = false;       // cuts the middle out first rather than to distort
   std::string name = {};
 };
+ISO_OPTIONS(ResizingOptions, interpolation, crop_to_aspect_ratio, name)
 
 class Resizing : public Layer {
  public:
   // ValueError unless sizes are positive and the interpolation is known.
   Resizing(int64_t height, int64_t width, ResizingOptions options = {});
   ISO_LAYER(Resizing)
+  ISO_ARGUMENTS(height_, width_, options_)
   Tensor call(const Tensor& x, const CallContext&) override;
 
  private:
@@ -34,6 +38,7 @@ class CenterCrop : public Layer {
  public:
   CenterCrop(int64_t height, int64_t width, LayerOptions options = {});
   ISO_LAYER(CenterCrop)
+  ISO_ARGUMENTS(height_, width_)
   Tensor call(const Tensor& x, const CallContext&) override;
 
  private:
@@ -53,14 +58,17 @@ struct RandomImageOptions {
   double fill_value = 0;
   std::string name = {};
 };
+ISO_OPTIONS(RandomImageOptions, fill_mode, fill_value, name)
 
 class RandomFlip : public Layer {
  public:
   explicit RandomFlip(const std::string& mode = "horizontal_and_vertical", LayerOptions options = {});
   ISO_LAYER(RandomFlip)
+  ISO_ARGUMENTS(mode_)
   Tensor call(const Tensor& x, const CallContext& context) override;
 
  private:
+  std::string mode_;
   bool horizontal_, vertical_;
 };
 
@@ -69,6 +77,7 @@ class RandomCrop : public Layer {
  public:
   RandomCrop(int64_t height, int64_t width, LayerOptions options = {});
   ISO_LAYER(RandomCrop)
+  ISO_ARGUMENTS(height_, width_)
   Tensor call(const Tensor& x, const CallContext& context) override;
 
  private:
@@ -80,10 +89,12 @@ struct RandomContrastOptions {
   std::pair<double, double> value_range = {0, 255};
   std::string name = {};
 };
+ISO_OPTIONS(RandomContrastOptions, value_range, name)
 class RandomContrast : public Layer {
  public:
   explicit RandomContrast(double factor, RandomContrastOptions options = {});
   ISO_LAYER(RandomContrast)
+  ISO_ARGUMENTS(factor_, options_)
   Tensor call(const Tensor& x, const CallContext& context) override;
 
  private:
@@ -101,8 +112,6 @@ class RandomAffine : public Layer {
   RandomAffine(const char* class_name, RandomImageOptions options);
   // (batch, 6) as affine_transform() takes them.
   virtual Tensor transforms(int64_t batch, int64_t rows, int64_t columns) const = 0;
-
- private:
   RandomImageOptions options_;
 };
 
@@ -111,6 +120,7 @@ class RandomRotation : public RandomAffine {
  public:
   explicit RandomRotation(FactorRange factor, RandomImageOptions options = {});
   ISO_LAYER(RandomRotation)
+  ISO_ARGUMENTS(factor_, options_)
 
  protected:
   Tensor transforms(int64_t batch, int64_t rows, int64_t columns) const override;
@@ -124,12 +134,13 @@ class RandomTranslation : public RandomAffine {
  public:
   RandomTranslation(FactorRange height_factor, FactorRange width_factor, RandomImageOptions options = {});
   ISO_LAYER(RandomTranslation)
+  ISO_ARGUMENTS(height_factor_, width_factor_, options_)
 
  protected:
   Tensor transforms(int64_t batch, int64_t rows, int64_t columns) const override;
 
  private:
-  FactorRange height_, width_;
+  FactorRange height_factor_, width_factor_;
 };
 
 // By fractions; negative ones enlarge. With one range both axes get the same.
@@ -138,13 +149,17 @@ class RandomZoom : public RandomAffine {
   explicit RandomZoom(FactorRange factor, RandomImageOptions options = {});
   RandomZoom(FactorRange height_factor, FactorRange width_factor, RandomImageOptions options = {});
   ISO_LAYER(RandomZoom)
+  ISO_ARGUMENTS(height_factor_, width_factor_, options_)
+  static RandomZoom from_arguments(FactorRange height, std::optional<FactorRange> width, RandomImageOptions options) {
+    return width ? RandomZoom(height, *width, std::move(options)) : RandomZoom(height, std::move(options));
+  }
 
  protected:
   Tensor transforms(int64_t batch, int64_t rows, int64_t columns) const override;
 
  private:
-  FactorRange height_, width_;
-  bool same_;
+  FactorRange height_factor_;
+  std::optional<FactorRange> width_factor_;  // none: that of the height
 };
 
 // Pixel (x, y) of a result comes from (a0 x + a1 y + a2, b0 x + b1 y + b2) of its image, between pixels linearly;

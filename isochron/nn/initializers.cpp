@@ -8,6 +8,7 @@
 #include "isochron/base/names.h"
 #include "isochron/base/rng.h"
 #include "isochron/base/threads.h"
+#include "isochron/nn/config.h"
 #include "isochron/ops/random_key.h"
 
 namespace isochron {
@@ -151,8 +152,9 @@ Initializer::Initializer(const char* name) {
   *this = found->second();
 }
 
-Initializer::Initializer(std::string name, Fill fill, std::optional<uint64_t> seed)
-    : name_(std::move(name)), fill_(std::move(fill)), seed_(seed) {}
+Initializer::Initializer(std::string name, Fill fill, std::optional<uint64_t> seed,
+                         std::shared_ptr<const Config> recipe)
+    : name_(std::move(name)), fill_(std::move(fill)), seed_(seed), recipe_(std::move(recipe)) {}
 
 Tensor Initializer::operator()(const Shape& shape, DType dtype) const {
   const int64_t needed = TensorSpec{dtype, shape}.bytes();
@@ -172,21 +174,27 @@ namespace initializers {
 Initializer zeros() { return constant(0); }
 Initializer ones() { return constant(1); }
 Initializer constant(double value) {
-  return {"constant", [=](const Shape& s, DType d, RandomSource) { return constant_fill(s, d, value); }};
+  return {"constant",
+          [=](const Shape& s, DType d, RandomSource) { return constant_fill(s, d, value); },
+          {},
+          named_recipe("constant", ConstantOptions{value})};
 }
 Initializer random_normal(NormalOptions o) {
   return {"random_normal",
-          [=](const Shape& s, DType d, RandomSource r) { return normal_fill(s, d, r, o.mean, o.stddev); }, o.seed};
+          [=](const Shape& s, DType d, RandomSource r) { return normal_fill(s, d, r, o.mean, o.stddev); }, o.seed,
+          named_recipe("random_normal", o)};
 }
 Initializer truncated_normal(NormalOptions o) {
   return {"truncated_normal",
-          [=](const Shape& s, DType d, RandomSource r) { return truncated_fill(s, d, r, o.mean, o.stddev); }, o.seed};
+          [=](const Shape& s, DType d, RandomSource r) { return truncated_fill(s, d, r, o.mean, o.stddev); }, o.seed,
+          named_recipe("truncated_normal", o)};
 }
 Initializer random_uniform(UniformOptions o) {
   if (!(o.minval < o.maxval))
     fail<ValueError>("random_uniform", "minval must be below maxval, got {} and {}", o.minval, o.maxval);
   return {"random_uniform",
-          [=](const Shape& s, DType d, RandomSource r) { return uniform_fill(s, d, r, o.minval, o.maxval); }, o.seed};
+          [=](const Shape& s, DType d, RandomSource r) { return uniform_fill(s, d, r, o.minval, o.maxval); }, o.seed,
+          named_recipe("random_uniform", o)};
 }
 
 Initializer variance_scaling(VarianceScalingOptions o) {
@@ -210,7 +218,7 @@ Initializer variance_scaling(VarianceScalingOptions o) {
             constexpr double kTruncatedDeviation = 0.87962566103423978;
             return truncated_fill(shape, dtype, source, 0, std::sqrt(variance) / kTruncatedDeviation);
           },
-          o.seed};
+          o.seed, named_recipe("variance_scaling", o)};
 }
 
 Initializer glorot_uniform(std::optional<uint64_t> seed) { return variance_scaling({1, "fan_avg", "uniform", seed}); }
@@ -226,7 +234,8 @@ Initializer lecun_normal(std::optional<uint64_t> seed) {
   return variance_scaling({1, "fan_in", "truncated_normal", seed});
 }
 Initializer orthogonal(double gain, std::optional<uint64_t> seed) {
-  return {"orthogonal", [=](const Shape& s, DType d, RandomSource r) { return orthogonal_fill(s, d, r, gain); }, seed};
+  return {"orthogonal", [=](const Shape& s, DType d, RandomSource r) { return orthogonal_fill(s, d, r, gain); }, seed,
+          named_recipe("orthogonal", OrthogonalOptions{gain, seed})};
 }
 
 }  // namespace initializers

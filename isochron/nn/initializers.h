@@ -9,12 +9,16 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "isochron/base/options.h"
 #include "isochron/tensor/tensor.h"
 
 namespace isochron {
+
+class Config;  // config.h
 
 // Where a fill gets its random numbers.
 struct RandomSource {
@@ -28,34 +32,50 @@ class Initializer {
   Initializer() : Initializer("glorot_uniform") {}
   Initializer(const char* name);
   Initializer(const std::string& name) : Initializer(name.c_str()) {}
-  Initializer(std::string name, Fill fill, std::optional<uint64_t> seed = {});
+  // `recipe` says how to make it again (named_recipe()); without one it can't be saved with a model.
+  Initializer(std::string name, Fill fill, std::optional<uint64_t> seed = {},
+              std::shared_ptr<const Config> recipe = {});
 
   // A new tensor of this shape. MemoryError naming the numbers when it can't fit, before anything is allocated.
   Tensor operator()(const Shape& shape, DType dtype = DType::float32) const;
   const std::string& name() const { return name_; }
+  const std::shared_ptr<const Config>& recipe() const { return recipe_; }
 
  private:
   std::string name_;
   Fill fill_;
   std::optional<uint64_t> seed_;
+  std::shared_ptr<const Config> recipe_;
 };
 
+struct ConstantOptions {
+  double value = 0;
+};
+ISO_OPTIONS(ConstantOptions, value)
 struct NormalOptions {
   double mean = 0;
   double stddev = 0.05;
   std::optional<uint64_t> seed = {};
 };
+ISO_OPTIONS(NormalOptions, mean, stddev, seed)
 struct UniformOptions {
   double minval = -0.05;
   double maxval = 0.05;
   std::optional<uint64_t> seed = {};
 };
+ISO_OPTIONS(UniformOptions, minval, maxval, seed)
 struct VarianceScalingOptions {
   double scale = 1;
   std::string mode = "fan_in";                    // fan_in, fan_out, fan_avg
   std::string distribution = "truncated_normal";  // truncated_normal, untruncated_normal, uniform
   std::optional<uint64_t> seed = {};
 };
+ISO_OPTIONS(VarianceScalingOptions, scale, mode, distribution, seed)
+struct OrthogonalOptions {
+  double gain = 1;
+  std::optional<uint64_t> seed = {};
+};
+ISO_OPTIONS(OrthogonalOptions, gain, seed)
 
 namespace initializers {
 

@@ -6,8 +6,11 @@
 
 #include "isochron/exec/first_bad_op.h"
 #include "isochron/exec/function.h"
+#include "isochron/exec/variables.h"
 #include "isochron/nn/masking.h"
+#include "isochron/nn/weight_budget.h"
 #include "isochron/ops/create.h"
+#include "isochron/tensor/zeroed_storage.h"
 #include "isochron/timeline/timeline.h"
 
 namespace isochron {
@@ -97,10 +100,31 @@ Shape Layer::output_shape(const Shape& input) const {
   return Shape(shape.dims().subspan(1));
 }
 
+void Layer::set_state(const std::vector<Tensor>& values) {
+  const std::vector<Variable> own = state();
+  bool fits = own.size() == values.size();
+  for (size_t i = 0; fits && i < own.size(); ++i) fits = own[i].spec() == values[i].spec();
+  if (!fits) fail<ValueError>(class_name(), "the state does not fit layer \"{}\"", name());
+  for (size_t i = 0; i < own.size(); ++i) overwrite(own[i], values[i]);
+}
+
+namespace {
+thread_local WeightBudget* current_budget = nullptr;
+}
+WeightBudget::WeightBudget(int64_t bytes) : left_(bytes), outer_(std::exchange(current_budget, this)) {}
+WeightBudget::~WeightBudget() { current_budget = outer_; }
+Tensor WeightBudget::take(const TensorSpec& spec) {
+  if (spec.bytes() > left_)
+    fail<ValueError>("load", "a weight of {} bytes is asked for, {} are left in the file", spec.bytes(), left_);
+  left_ -= spec.bytes();
+  return Tensor::from_storage(zeroed_storage(static_cast<size_t>(spec.bytes())), spec);
+}
+
 Variable Layer::add_weight(const std::string& weight_name, const Shape& shape, const Initializer& initializer,
                            WeightOptions options) {
   ScopedSpan span(Phase::init, "init weights");
-  Variable variable(initializer(shape, options.dtype),
+  const TensorSpec spec{options.dtype, shape};
+  Variable variable(current_budget ? current_budget->take(spec) : initializer(shape, options.dtype),
                     {.name = name() + "/" + weight_name, .trainable = options.trainable});
   weights_.push_back({variable, options.trainable, std::move(options.regularizer), std::move(options.constraint)});
   return variable;

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "isochron/base/options.h"
 #include "isochron/nn/initializers.h"
 #include "isochron/nn/symbolic.h"
 #include "isochron/nn/weight_rules.h"
@@ -51,6 +52,7 @@ std::string unique_layer_name(const std::string& base);
 struct LayerOptions {
   std::string name = {};
 };
+ISO_OPTIONS(LayerOptions, name)
 
 // The name of a layer's class, and how to copy it: in the public part of every class of layers.
 #define ISO_LAYER(Class)                                                  \
@@ -110,6 +112,14 @@ class Layer : public std::enable_shared_from_this<Layer> {
   // Frozen weights get no gradients; takes effect when the model is compiled.
   bool trainable() const { return trainable_; }
   void set_trainable(bool on);
+
+  // What it was made with, as JSON: {"class_name": …, "config": {…}} (config.h).
+  std::string get_config() const;
+  // What goes on from call to call besides weights, and is saved with a model: states of a stateful layer, the place
+  // in its own sequence of random numbers.
+  virtual std::vector<Variable> state() const { return {}; }
+  // ValueError when it does not fit.
+  virtual void set_state(const std::vector<Tensor>& values);
 
   // Penalties of the weights' regularisers, pending.
   std::vector<Tensor> losses() const;

@@ -25,11 +25,14 @@ struct LayerNormalizationOptions {
   DType dtype = DType::float32;
   std::string name = {};
 };
+ISO_OPTIONS(LayerNormalizationOptions, axis, epsilon, center, scale, beta_initializer, gamma_initializer,
+            beta_regularizer, gamma_regularizer, beta_constraint, gamma_constraint, dtype, name)
 
 class LayerNormalization : public Layer {
  public:
   explicit LayerNormalization(LayerNormalizationOptions options = {});
   ISO_LAYER(LayerNormalization)
+  ISO_ARGUMENTS(options_)
   bool supports_masking() const override { return true; }
   void build(const Shape& input) override;
   Tensor call(const Tensor& x, const CallContext& context) override;
@@ -57,11 +60,14 @@ struct GroupNormalizationOptions {
   DType dtype = DType::float32;
   std::string name = {};
 };
+ISO_OPTIONS(GroupNormalizationOptions, groups, axis, epsilon, center, scale, beta_initializer, gamma_initializer,
+            beta_regularizer, gamma_regularizer, beta_constraint, gamma_constraint, dtype, name)
 
 class GroupNormalization : public Layer {
  public:
   explicit GroupNormalization(GroupNormalizationOptions options = {});
   ISO_LAYER(GroupNormalization)
+  ISO_ARGUMENTS(options_)
   bool supports_masking() const override { return true; }
   void build(const Shape& input) override;
   Tensor call(const Tensor& x, const CallContext& context) override;
@@ -78,12 +84,14 @@ struct RMSNormalizationOptions {
   DType dtype = DType::float32;
   std::string name = {};
 };
+ISO_OPTIONS(RMSNormalizationOptions, epsilon, dtype, name)
 
 // x / sqrt(mean(x^2) + epsilon) * scale over the last axis.
 class RMSNormalization : public Layer {
  public:
   explicit RMSNormalization(RMSNormalizationOptions options = {});
   ISO_LAYER(RMSNormalization)
+  ISO_ARGUMENTS(options_)
   bool supports_masking() const override { return true; }
   void build(const Shape& input) override;
   Tensor call(const Tensor& x, const CallContext& context) override;

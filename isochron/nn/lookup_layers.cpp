@@ -207,15 +207,15 @@ Tensor TextVectorization::operator()(const StringColumn& texts) const {
 }
 
 Discretization::Discretization(std::vector<double> bin_boundaries, LayerOptions options)
-    : boundaries_(std::move(bin_boundaries)) {
+    : bin_boundaries_(std::move(bin_boundaries)) {
   set_name(std::move(options.name));
-  if (boundaries_.empty() || !std::is_sorted(boundaries_.begin(), boundaries_.end(), std::less_equal<>()))
+  if (bin_boundaries_.empty() || !std::is_sorted(bin_boundaries_.begin(), bin_boundaries_.end(), std::less_equal<>()))
     fail<ValueError>("Discretization", "needs boundaries that ascend");
 }
 
 Tensor Discretization::call(const Tensor& x, const CallContext&) {
   Tensor bin;
-  for (const double boundary : boundaries_) {
+  for (const double boundary : bin_boundaries_) {
     const Tensor above = cast(x >= boundary, DType::int64);
     bin = bin.defined() ? bin + above : above;
   }
@@ -223,9 +223,9 @@ Tensor Discretization::call(const Tensor& x, const CallContext&) {
 }
 
 CategoryEncoding::CategoryEncoding(int64_t num_tokens, CategoryEncodingOptions options)
-    : num_tokens_(num_tokens), mode_(std::move(options.output_mode)) {
+    : num_tokens_(num_tokens), options_(std::move(options)) {
   set_name(std::move(options.name));
-  check_mode("CategoryEncoding", mode_, {"one_hot", "multi_hot", "count"});
+  check_mode("CategoryEncoding", options_.output_mode, {"one_hot", "multi_hot", "count"});
   if (num_tokens < 1) fail<ValueError>("CategoryEncoding", "num_tokens must be at least 1, got {}", num_tokens);
 }
 
@@ -233,14 +233,14 @@ Tensor CategoryEncoding::call(const Tensor& x, const CallContext&) {
   if (!is_integral(x.dtype()) && !is_floating(x.dtype()))
     fail<DTypeError>("CategoryEncoding", "takes indices, got {}", x.dtype());
   Tensor indices = cast(x, DType::int64);
-  if (mode_ == "one_hot") {
+  if (options_.output_mode == "one_hot") {
     // An axis of extent 1 is the one the vector takes.
     if (indices.rank() > 1 && indices.shape()[-1] == 1) indices = squeeze(indices, {-1});
     return one_hot(indices, num_tokens_);
   }
   if (indices.rank() == 1) indices = expand_dims(indices, 1);
   const Tensor vectors = one_hot(indices, num_tokens_);
-  return mode_ == "count" ? sum(vectors, {-2}) : max(vectors, {-2});
+  return options_.output_mode == "count" ? sum(vectors, {-2}) : max(vectors, {-2});
 }
 
 }  // namespace isochron

@@ -100,18 +100,20 @@ class Discretization : public Layer {
   // ValueError unless the boundaries ascend.
   explicit Discretization(std::vector<double> bin_boundaries, LayerOptions options = {});
   ISO_LAYER(Discretization)
+  ISO_ARGUMENTS(bin_boundaries_)
   Tensor call(const Tensor& x, const CallContext&) override;
   Shape output_shape(const Shape& input) const override { return input; }
-  const std::vector<double>& bin_boundaries() const { return boundaries_; }
+  const std::vector<double>& bin_boundaries() const { return bin_boundaries_; }
 
  private:
-  std::vector<double> boundaries_;
+  std::vector<double> bin_boundaries_;
 };
 
 struct CategoryEncodingOptions {
   std::string output_mode = "multi_hot";  // or "one_hot", "count"
   std::string name = {};
 };
+ISO_OPTIONS(CategoryEncodingOptions, output_mode, name)
 
 // Indices as vectors: (batch, n) -> (batch, num_tokens) for multi_hot and count, (…, num_tokens) for one_hot.
 class CategoryEncoding : public Layer {
@@ -119,11 +121,12 @@ class CategoryEncoding : public Layer {
   // ValueError unless num_tokens is positive and the mode is known.
   explicit CategoryEncoding(int64_t num_tokens, CategoryEncodingOptions options = {});
   ISO_LAYER(CategoryEncoding)
+  ISO_ARGUMENTS(num_tokens_, options_)
   Tensor call(const Tensor& x, const CallContext&) override;
 
  private:
   int64_t num_tokens_;
-  std::string mode_;
+  CategoryEncodingOptions options_;
 };
 
 }  // namespace isochron

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "isochron/base/options.h"
 #include "isochron/tensor/tensor.h"
 
 namespace isochron {
@@ -44,6 +45,7 @@ class AnyLoss {
   template <class L>
   requires std::is_base_of_v<Loss, std::remove_cvref_t<L>> AnyLoss(L&& loss)
       : loss_(std::make_shared<std::remove_cvref_t<L>>(std::forward<L>(loss))) {}
+  AnyLoss(std::shared_ptr<Loss> loss) : loss_(std::move(loss)) {}
   template <class F>
   requires(std::is_invocable_r_v<Tensor, F, const Tensor&, const Tensor&> && !std::is_base_of_v<Loss, F>) AnyLoss(F f)
       : loss_(from_function(std::move(f))) {}

@@ -14,24 +14,29 @@ namespace isochron {
 struct LossOptions {
   LossReduction reduction = LossReduction::sum_over_batch_size;
 };
+ISO_OPTIONS(LossOptions, reduction)
 struct CrossentropyOptions {
   bool from_logits = false;
   double label_smoothing = 0;
   LossReduction reduction = LossReduction::sum_over_batch_size;
 };
+ISO_OPTIONS(CrossentropyOptions, from_logits, label_smoothing, reduction)
 struct SparseCrossentropyOptions {
   bool from_logits = false;
   LossReduction reduction = LossReduction::sum_over_batch_size;
 };
+ISO_OPTIONS(SparseCrossentropyOptions, from_logits, reduction)
 struct HuberOptions {
   double delta = 1;
   LossReduction reduction = LossReduction::sum_over_batch_size;
 };
+ISO_OPTIONS(HuberOptions, delta, reduction)
 
 struct CosineSimilarityOptions {
   int64_t axis = -1;  // along which similarity is taken
   LossReduction reduction = LossReduction::sum_over_batch_size;
 };
+ISO_OPTIONS(CosineSimilarityOptions, axis, reduction)
 
 // Values of each example: the mean over the last axis, or what the name says.
 namespace losses {
@@ -56,6 +61,7 @@ Tensor poisson(const Tensor& y_true, const Tensor& y_pred);
   class Class : public Loss {                                                                       \
    public:                                                                                          \
     explicit Class(LossOptions options = {}) : Loss(#function, options.reduction) {}                \
+    ISO_ARGUMENTS(LossOptions{reduction()})                                                         \
     Tensor call(const Tensor& t, const Tensor& p) const override { return losses::function(t, p); } \
   }
 ISO_LOSS(MeanSquaredError, mean_squared_error);
@@ -72,27 +78,32 @@ ISO_LOSS(Poisson, poisson);
 
 class Huber : public Loss {
  public:
-  explicit Huber(HuberOptions options = {}) : Loss("huber", options.reduction), delta_(options.delta) {}
-  Tensor call(const Tensor& t, const Tensor& p) const override { return losses::huber(t, p, delta_); }
+  explicit Huber(HuberOptions options = {}) : Loss("huber", options.reduction), options_(options) {}
+  ISO_ARGUMENTS(options_)
+  Tensor call(const Tensor& t, const Tensor& p) const override { return losses::huber(t, p, options_.delta); }
 
  private:
-  double delta_;
+  HuberOptions options_;
 };
 
 class CosineSimilarity : public Loss {
  public:
   explicit CosineSimilarity(CosineSimilarityOptions options = {})
-      : Loss("cosine_similarity", options.reduction), axis_(options.axis) {}
-  Tensor call(const Tensor& t, const Tensor& p) const override { return losses::cosine_similarity(t, p, axis_); }
+      : Loss("cosine_similarity", options.reduction), options_(options) {}
+  ISO_ARGUMENTS(options_)
+  Tensor call(const Tensor& t, const Tensor& p) const override {
+    return losses::cosine_similarity(t, p, options_.axis);
+  }
 
  private:
-  int64_t axis_;
+  CosineSimilarityOptions options_;
 };
 
 class BinaryCrossentropy : public Loss {
  public:
   explicit BinaryCrossentropy(CrossentropyOptions options = {})
       : Loss("binary_crossentropy", options.reduction), options_(options) {}
+  ISO_ARGUMENTS(options_)
   Tensor call(const Tensor& t, const Tensor& p) const override { return losses::binary_crossentropy(t, p, options_); }
 
  private:
@@ -103,6 +114,7 @@ class CategoricalCrossentropy : public Loss {
  public:
   explicit CategoricalCrossentropy(CrossentropyOptions options = {})
       : Loss("categorical_crossentropy", options.reduction), options_(options) {}
+  ISO_ARGUMENTS(options_)
   Tensor call(const Tensor& t, const Tensor& p) const override {
     return losses::categorical_crossentropy(t, p, options_);
   }
@@ -115,6 +127,7 @@ class SparseCategoricalCrossentropy : public Loss {
  public:
   explicit SparseCategoricalCrossentropy(SparseCrossentropyOptions options = {})
       : Loss("sparse_categorical_crossentropy", options.reduction), options_(options) {}
+  ISO_ARGUMENTS(options_)
   Tensor call(const Tensor& t, const Tensor& p) const override {
     return losses::sparse_categorical_crossentropy(t, p, options_.from_logits);
   }

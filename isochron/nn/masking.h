@@ -23,6 +23,7 @@ class Masking : public Layer {
  public:
   explicit Masking(double mask_value = 0, LayerOptions options = {});
   ISO_LAYER(Masking)
+  ISO_ARGUMENTS(mask_value_)
   Tensor call(const Tensor& x, const CallContext&) override;
   Tensor compute_mask(const Tensor& x, const Tensor& mask) override;
   Shape output_shape(const Shape& input) const override { return input; }

@@ -45,11 +45,13 @@ struct ConcatenateOptions {
   int64_t axis = -1;  // counted with the batch axis, which it may not be
   std::string name = {};
 };
+ISO_OPTIONS(ConcatenateOptions, axis, name)
 
 class Concatenate : public Merge {
  public:
   explicit Concatenate(ConcatenateOptions options = {});
   ISO_LAYER(Concatenate)
+  ISO_ARGUMENTS(ConcatenateOptions{.axis = axis_})
   int64_t axis() const { return axis_; }
 
  protected:
@@ -64,6 +66,7 @@ struct DotOptions {
   bool normalize = false;  // both along their axis first: the cosine of the angle between them
   std::string name = {};
 };
+ISO_OPTIONS(DotOptions, normalize, name)
 
 // Products of two tensors summed along one axis of each, example by example: of (batch, n) and (batch, n) along 1 it is
 // (batch, 1).
@@ -73,7 +76,9 @@ class Dot : public Merge {
   explicit Dot(int64_t axis, DotOptions options = {}) : Dot(axis, axis, std::move(options)) {}
   Dot(int64_t first_axis, int64_t second_axis, DotOptions options = {});
   ISO_LAYER(Dot)
-  std::pair<int64_t, int64_t> axes() const { return axes_; }
+  ISO_ARGUMENTS(first_axis(), second_axis(), DotOptions{.normalize = normalize_})
+  int64_t first_axis() const { return axes_.first; }
+  int64_t second_axis() const { return axes_.second; }
   bool normalize() const { return normalize_; }
 
  protected:

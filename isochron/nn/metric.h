@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "isochron/base/options.h"
 #include "isochron/tensor/tensor.h"
 
 namespace isochron {
@@ -49,6 +50,7 @@ class Metric {
 class Mean : public Metric {
  public:
   explicit Mean(std::string name = "mean");
+  ISO_ARGUMENTS(name())
   void update(const Tensor& y_true, const Tensor& y_pred, const Tensor& weight) override;
   // Takes in values with one weight each.
   void add(const Tensor& values, const Tensor& weight = {});
@@ -66,6 +68,9 @@ class AnyMetric {
   template <class M>
   requires std::is_base_of_v<Metric, std::remove_cvref_t<M>> AnyMetric(M&& metric)
       : metric_(std::make_shared<std::remove_cvref_t<M>>(std::forward<M>(metric))) {}
+  AnyMetric(std::shared_ptr<Metric> metric) : metric_(std::move(metric)) {}
+  const std::string& name() const { return name_; }  // empty for an object
+  const std::shared_ptr<Metric>& object() const { return metric_; }
   bool is_object() const { return metric_ != nullptr; }
   // The metric for targets and predictions of these specs.
   std::shared_ptr<Metric> resolve(const TensorSpec& y_true, const TensorSpec& y_pred) const;

@@ -64,10 +64,12 @@ Accuracy::Accuracy(std::string name)
         return number(equal(t, q));
       }) {}
 BinaryAccuracy::BinaryAccuracy(double threshold, std::string name)
-    : MeanMetric(std::move(name), [threshold](const Tensor& y, const Tensor& p) {
-        const auto [t, q] = lined_up("binary_accuracy", y, p);
-        return mean(number(equal(t, cast(q > threshold, q.dtype()))), {-1});
-      }) {}
+    : MeanMetric(std::move(name),
+                 [threshold](const Tensor& y, const Tensor& p) {
+                   const auto [t, q] = lined_up("binary_accuracy", y, p);
+                   return mean(number(equal(t, cast(q > threshold, q.dtype()))), {-1});
+                 }),
+      threshold_(threshold) {}
 CategoricalAccuracy::CategoricalAccuracy(std::string name)
     : MeanMetric(std::move(name),
                  [](const Tensor& y, const Tensor& p) { return number(equal(argmax(y), argmax(p))); }) {}
@@ -75,10 +77,10 @@ SparseCategoricalAccuracy::SparseCategoricalAccuracy(std::string name)
     : MeanMetric(std::move(name),
                  [](const Tensor& y, const Tensor& p) { return number(equal(plain_labels(y, p), argmax(p))); }) {}
 TopKCategoricalAccuracy::TopKCategoricalAccuracy(int64_t k, std::string name)
-    : MeanMetric(std::move(name), [k](const Tensor& y, const Tensor& p) { return in_top_k(argmax(y), p, k); }) {}
+    : MeanMetric(std::move(name), [k](const Tensor& y, const Tensor& p) { return in_top_k(argmax(y), p, k); }), k_(k) {}
 SparseTopKCategoricalAccuracy::SparseTopKCategoricalAccuracy(int64_t k, std::string name)
-    : MeanMetric(std::move(name),
-                 [k](const Tensor& y, const Tensor& p) { return in_top_k(plain_labels(y, p), p, k); }) {}
+    : MeanMetric(std::move(name), [k](const Tensor& y, const Tensor& p) { return in_top_k(plain_labels(y, p), p, k); }),
+      k_(k) {}
 MeanSquaredErrorMetric::MeanSquaredErrorMetric(std::string name)
     : MeanMetric(std::move(name), [](const Tensor& y, const Tensor& p) {
         const auto [t, q] = lined_up("mean_squared_error", y, p);
@@ -98,12 +100,12 @@ Tensor RootMeanSquaredError::result() const { return sqrt(Mean::result()); }
 
 Precision::Precision(ThresholdOptions o)
     : Metric(o.name.empty() ? "precision" : o.name),
-      threshold_(o.threshold),
+      options_(o),
       true_positives_(add_variable("true_positives")),
       false_positives_(add_variable("false_positives")) {}
 void Precision::update(const Tensor& y, const Tensor& p, const Tensor& weight) {
   const auto [t, q] = lined_up("precision", y, p);
-  const Tensor positive = number(q > threshold_), w = row_weights(weight, q), actual = number(t > 0.5);
+  const Tensor positive = number(q > options_.threshold), w = row_weights(weight, q), actual = number(t > 0.5);
   true_positives_.assign_add(sum(weighted(positive * actual, w)));
   false_positives_.assign_add(sum(weighted(positive * (1 - actual), w)));
 }
@@ -111,12 +113,12 @@ Tensor Precision::result() const { return ratio(true_positives_, true_positives_
 
 Recall::Recall(ThresholdOptions o)
     : Metric(o.name.empty() ? "recall" : o.name),
-      threshold_(o.threshold),
+      options_(o),
       true_positives_(add_variable("true_positives")),
       false_negatives_(add_variable("false_negatives")) {}
 void Recall::update(const Tensor& y, const Tensor& p, const Tensor& weight) {
   const auto [t, q] = lined_up("recall", y, p);
-  const Tensor positive = number(q > threshold_), w = row_weights(weight, q), actual = number(t > 0.5);
+  const Tensor positive = number(q > options_.threshold), w = row_weights(weight, q), actual = number(t > 0.5);
   true_positives_.assign_add(sum(weighted(positive * actual, w)));
   false_negatives_.assign_add(sum(weighted((1 - positive) * actual, w)));
 }
@@ -166,13 +168,13 @@ Tensor F1Score::result() const {
 
 AUC::AUC(AUCOptions o)
     : Metric(o.name),
-      precision_recall_(o.curve == "PR"),
+      options_(o),
       true_positives_(add_variable("true_positives", {o.num_thresholds})),
       false_positives_(add_variable("false_positives", {o.num_thresholds})),
       true_negatives_(add_variable("true_negatives", {o.num_thresholds})),
       false_negatives_(add_variable("false_negatives", {o.num_thresholds})) {
   if (o.num_thresholds < 2) fail<ValueError>("AUC", "needs at least 2 thresholds, got {}", o.num_thresholds);
-  if (!precision_recall_ && o.curve != "ROC")
+  if (o.curve != "PR" && o.curve != "ROC")
     fail<ValueError>("AUC", "unknown curve \"{}\"{}", o.curve, did_you_mean(o.curve, {"ROC", "PR"}));
   std::vector<float> edges;
   edges.push_back(-1e-7f);
@@ -193,7 +195,7 @@ void AUC::update(const Tensor& y, const Tensor& p, const Tensor& weight) {
   false_negatives_.assign_add(count((1 - positive) * actual));
   true_negatives_.assign_add(count((1 - positive) * (1 - actual)));
 }
-Tensor AUC::result() const { return precision_recall_ ? precision_recall_area() : roc_area(); }
+Tensor AUC::result() const { return options_.curve == "PR" ? precision_recall_area() : roc_area(); }
 
 Tensor AUC::roc_area() const {
   const Tensor recall = ratio(true_positives_, true_positives_ + false_negatives_);

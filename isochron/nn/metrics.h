@@ -24,38 +24,56 @@ class MeanMetric : public Mean {
 class Accuracy : public MeanMetric {
  public:
   explicit Accuracy(std::string name = "accuracy");
+  ISO_ARGUMENTS(name())
 };
 class BinaryAccuracy : public MeanMetric {
  public:
   explicit BinaryAccuracy(double threshold = 0.5, std::string name = "binary_accuracy");
+  ISO_ARGUMENTS(threshold_, name())
+
+ private:
+  double threshold_;
 };
 class CategoricalAccuracy : public MeanMetric {
  public:
   explicit CategoricalAccuracy(std::string name = "categorical_accuracy");
+  ISO_ARGUMENTS(name())
 };
 class SparseCategoricalAccuracy : public MeanMetric {
  public:
   explicit SparseCategoricalAccuracy(std::string name = "sparse_categorical_accuracy");
+  ISO_ARGUMENTS(name())
 };
 class TopKCategoricalAccuracy : public MeanMetric {
  public:
   explicit TopKCategoricalAccuracy(int64_t k = 5, std::string name = "top_k_categorical_accuracy");
+  ISO_ARGUMENTS(k_, name())
+
+ private:
+  int64_t k_;
 };
 class SparseTopKCategoricalAccuracy : public MeanMetric {
  public:
   explicit SparseTopKCategoricalAccuracy(int64_t k = 5, std::string name = "sparse_top_k_categorical_accuracy");
+  ISO_ARGUMENTS(k_, name())
+
+ private:
+  int64_t k_;
 };
 class MeanSquaredErrorMetric : public MeanMetric {
  public:
   explicit MeanSquaredErrorMetric(std::string name = "mean_squared_error");
+  ISO_ARGUMENTS(name())
 };
 class MeanAbsoluteErrorMetric : public MeanMetric {
  public:
   explicit MeanAbsoluteErrorMetric(std::string name = "mean_absolute_error");
+  ISO_ARGUMENTS(name())
 };
 class RootMeanSquaredError : public MeanMetric {
  public:
   explicit RootMeanSquaredError(std::string name = "root_mean_squared_error");
+  ISO_ARGUMENTS(name())
   Tensor result() const override;
 };
 
@@ -63,25 +81,28 @@ struct ThresholdOptions {
   double threshold = 0.5;
   std::string name = {};
 };
+ISO_OPTIONS(ThresholdOptions, threshold, name)
 // Counts of right and wrong decisions at one threshold.
 class Precision : public Metric {
  public:
   explicit Precision(ThresholdOptions options = {});
+  ISO_ARGUMENTS(options_)
   void update(const Tensor& y_true, const Tensor& y_pred, const Tensor& weight) override;
   Tensor result() const override;
 
  private:
-  double threshold_;
+  ThresholdOptions options_;
   Variable true_positives_, false_positives_;
 };
 class Recall : public Metric {
  public:
   explicit Recall(ThresholdOptions options = {});
+  ISO_ARGUMENTS(options_)
   void update(const Tensor& y_true, const Tensor& y_pred, const Tensor& weight) override;
   Tensor result() const override;
 
  private:
-  double threshold_;
+  ThresholdOptions options_;
   Variable true_positives_, false_negatives_;
 };
 
@@ -93,9 +114,11 @@ struct F1Options {
   int64_t classes = 0;  // 0: as many as the predictions have columns
   std::string name = "f1_score";
 };
+ISO_OPTIONS(F1Options, average, threshold, classes, name)
 class F1Score : public Metric {
  public:
   explicit F1Score(F1Options options = {});
+  ISO_ARGUMENTS(options_)
   void update(const Tensor& y_true, const Tensor& y_pred, const Tensor& weight) override;
   Tensor result() const override;
 
@@ -111,17 +134,19 @@ struct AUCOptions {
   std::string curve = "ROC";
   std::string name = "auc";
 };
+ISO_OPTIONS(AUCOptions, num_thresholds, curve, name)
 class AUC : public Metric {
  public:
   // ValueError for fewer than 2 thresholds or another curve.
   explicit AUC(AUCOptions options = {});
+  ISO_ARGUMENTS(options_)
   void update(const Tensor& y_true, const Tensor& y_pred, const Tensor& weight) override;
   Tensor result() const override;
 
  private:
   Tensor roc_area() const;
   Tensor precision_recall_area() const;
-  bool precision_recall_;
+  AUCOptions options_;
   Tensor thresholds_;
   Variable true_positives_, false_positives_, true_negatives_, false_negatives_;
 };

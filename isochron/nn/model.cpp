@@ -47,11 +47,7 @@ void Model::set_weights(const std::vector<Tensor>& values) {
           fmt::format("{} is {}, got {}", own[i].name(), to_string(own[i].spec()), to_string(values[i].spec())));
   if (!wrong.empty()) fail<ShapeError>("set_weights", "the weights do not fit: {}", fmt::join(wrong, "; "));
   for (const Tensor& value : values) value.eval();
-  for (size_t i = 0; i < own.size(); ++i) {
-    own[i].eval();
-    std::memcpy(writable_bytes(*own[i].state()), values[i].raw_data(), static_cast<size_t>(own[i].spec().bytes()));
-    bytes_overwritten(*own[i].state());
-  }
+  for (size_t i = 0; i < own.size(); ++i) overwrite(own[i], values[i]);
 }
 
 bool Model::many() const { return graph_ && (graph_->inputs.size() > 1 || graph_->outputs.size() > 1); }

@@ -122,6 +122,9 @@ class Model : public Layer {
   // changed.
   void save_weights(const std::string& path) const;
   void load_weights(const std::string& path, LoadWeightsOptions options = {});
+  // Everything, in one file: load_model() (train/model_file.h) makes it again. ValueError for what files can't hold,
+  // such as a layer of an unregistered class or a function written in place.
+  void save(const std::string& path) const;
   // A table of layers, output shapes and parameter counts, as Keras prints it.
   std::string summary() const;
   // The graph of layers as a picture.
@@ -190,6 +193,7 @@ struct InputOptions {
   std::string name = {};
   DType dtype = DType::float32;
 };
+ISO_OPTIONS(InputOptions, name, dtype)
 
 // The shape of one example: as the first layer of a Sequential, which is then built at once, or as the symbolic tensor
 // a functional model starts from. Copies are the same input.
@@ -197,6 +201,7 @@ class Input : public Layer {
  public:
   explicit Input(Shape shape, InputOptions options = {});
   std::string class_name() const override { return "InputLayer"; }
+  ISO_ARGUMENTS(shape_, InputOptions{.dtype = dtype_})
   bool supports_masking() const override { return true; }
   std::shared_ptr<Layer> clone() const override { return std::make_shared<Input>(*this); }
   Tensor call(const Tensor& x, const CallContext&) override;

@@ -14,8 +14,9 @@ void need_rate(const char* layer, double rate) {
 
 }  // namespace
 
-NoiseLayer::NoiseLayer(double strength, NoiseOptions options) : strength_(strength), key_(options.seed) {
-  set_name(std::move(options.name));
+NoiseLayer::NoiseLayer(double strength, NoiseOptions options)
+    : strength_(strength), options_(std::move(options)), key_(options_.seed) {
+  set_name(options_.name);
 }
 
 Tensor NoiseLayer::call(const Tensor& x, const CallContext& context) {

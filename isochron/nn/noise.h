@@ -16,12 +16,14 @@ struct NoiseOptions {
   std::optional<uint64_t> seed = {};
   std::string name = {};
 };
+ISO_OPTIONS(NoiseOptions, seed, name)
 
 class SpatialDropout1D : public Dropout {
  public:
   explicit SpatialDropout1D(double rate, NoiseOptions options = {})
       : Dropout(rate, {.noise_shape = {-1, 1, -1}, .seed = options.seed, .name = std::move(options.name)}) {}
   ISO_LAYER(SpatialDropout1D)
+  ISO_ARGUMENTS(rate_, NoiseOptions{.seed = options_.seed})
 };
 
 // (batch, height, width, channels).
@@ -30,6 +32,7 @@ class SpatialDropout2D : public Dropout {
   explicit SpatialDropout2D(double rate, NoiseOptions options = {})
       : Dropout(rate, {.noise_shape = {-1, 1, 1, -1}, .seed = options.seed, .name = std::move(options.name)}) {}
   ISO_LAYER(SpatialDropout2D)
+  ISO_ARGUMENTS(rate_, NoiseOptions{.seed = options_.seed})
 };
 
 // What the layers below share: they change x while training and need a floating input.
@@ -37,12 +40,14 @@ class NoiseLayer : public Layer {
  public:
   bool supports_masking() const override { return true; }
   Tensor call(const Tensor& x, const CallContext& context) final;
+  std::vector<Variable> state() const override { return key_.state(); }
   Shape output_shape(const Shape& input) const override { return input; }
 
  protected:
   NoiseLayer(double strength, NoiseOptions options);
   virtual Tensor noisy(const Tensor& x) = 0;
   double strength_;
+  NoiseOptions options_;
   NoiseKey key_;
 };
 
@@ -51,6 +56,8 @@ class GaussianNoise : public NoiseLayer {
   // ValueError for a negative deviation.
   explicit GaussianNoise(double stddev, NoiseOptions options = {});
   ISO_LAYER(GaussianNoise)
+  ISO_ARGUMENTS(stddev(), options_)
+  double stddev() const { return strength_; }
 
  protected:
   Tensor noisy(const Tensor& x) override;
@@ -61,6 +68,8 @@ class GaussianDropout : public NoiseLayer {
   // ValueError unless rate is in [0, 1).
   explicit GaussianDropout(double rate, NoiseOptions options = {});
   ISO_LAYER(GaussianDropout)
+  ISO_ARGUMENTS(rate(), options_)
+  double rate() const { return strength_; }
 
  protected:
   Tensor noisy(const Tensor& x) override;
@@ -71,6 +80,8 @@ class AlphaDropout : public NoiseLayer {
   // ValueError unless rate is in [0, 1).
   explicit AlphaDropout(double rate, NoiseOptions options = {});
   ISO_LAYER(AlphaDropout)
+  ISO_ARGUMENTS(rate(), options_)
+  double rate() const { return strength_; }
 
  protected:
   Tensor noisy(const Tensor& x) override;

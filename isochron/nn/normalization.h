@@ -23,11 +23,13 @@ struct NormalizationOptions {
   bool invert = false;  // from normalised values back
   std::string name = {};
 };
+ISO_OPTIONS(NormalizationOptions, axis, mean, variance, invert, name)
 
 class Normalization : public Layer {
  public:
   explicit Normalization(NormalizationOptions options = {});
   ISO_LAYER(Normalization)
+  ISO_ARGUMENTS(options_)
   void build(const Shape& input) override;
   Tensor call(const Tensor& x, const CallContext&) override;
   Shape output_shape(const Shape& input) const override { return input; }

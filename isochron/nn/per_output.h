@@ -31,6 +31,9 @@ class PerOutput {
     }
   }
 
+  PerOutput(std::vector<std::string> names, std::vector<T> values, bool one)
+      : names_(std::move(names)), values_(std::move(values)), one_(one) {}
+
   bool empty() const { return values_.empty(); }
   bool one() const { return one_; }
   const std::vector<std::string>& names() const { return names_; }  // empty: in order
@@ -59,7 +62,10 @@ class MetricsByOutput {
   MetricsByOutput(std::initializer_list<AnyMetric> all) : all_(all) {}
   MetricsByOutput(std::vector<AnyMetric> all) : all_(std::move(all)) {}
   MetricsByOutput(std::initializer_list<std::pair<std::string, std::vector<AnyMetric>>> named) : named_(named) {}
+  MetricsByOutput(std::vector<std::pair<std::string, std::vector<AnyMetric>>> named) : named_(std::move(named)) {}
 
+  const std::vector<AnyMetric>& all() const { return all_; }
+  const std::vector<std::pair<std::string, std::vector<AnyMetric>>>& named() const { return named_; }
   // One list for each output; ValueError for a name that is none, or an object that several outputs would share.
   std::vector<std::vector<AnyMetric>> by_output(const std::vector<std::string>& outputs) const;
 

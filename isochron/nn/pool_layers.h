@@ -16,8 +16,12 @@ struct PoolingOptions {
   std::string data_format = "channels_last";
   std::string name = {};
 };
+ISO_OPTIONS(PoolingOptions, strides, padding, data_format, name)
 
 class Pooling : public SpatialLayer {
+ public:
+  ISO_ARGUMENTS(pool_size_, options_)
+
  protected:
   enum class Kind { max, average };
   // ValueError unless sizes are positive.
@@ -26,7 +30,7 @@ class Pooling : public SpatialLayer {
 
  private:
   Kind kind_;
-  Extents window_;
+  Extents pool_size_;
   PoolingOptions options_;
 };
 
@@ -66,9 +70,13 @@ struct GlobalPoolingOptions {
   bool keepdims = false;
   std::string name = {};
 };
+ISO_OPTIONS(GlobalPoolingOptions, data_format, keepdims, name)
 
 // One number for each channel.
 class GlobalPooling : public SpatialLayer {
+ public:
+  ISO_ARGUMENTS(options_)
+
  protected:
   enum class Kind { max, average };
   GlobalPooling(Kind kind, std::string class_name, size_t axes, const GlobalPoolingOptions& options);
@@ -76,7 +84,7 @@ class GlobalPooling : public SpatialLayer {
 
  private:
   Kind kind_;
-  bool keepdims_;
+  GlobalPoolingOptions options_;
 };
 
 struct GlobalMaxPooling1D : GlobalPooling {

@@ -17,6 +17,8 @@ class Recompute : public Layer {
     add_sublayer(block.get());
   }
   ISO_LAYER(Recompute)
+  ISO_ARGUMENTS(block())
+  const std::shared_ptr<Layer>& block() const { return parts()[0]; }
   void build(const Shape& input) override { parts()[0]->ensure_built(input); }
   Tensor call(const Tensor& x, const CallContext& context) override {
     const Tensor y = (*parts()[0])(x, context);

@@ -24,32 +24,10 @@ Initializer forgetting(const Initializer& others) {
 }
 
 template <class Options>
-RecurrentSettings settings_of(Options o) {
-  RecurrentSettings s;
-  s.activation = std::move(o.activation);
-  if constexpr (requires { o.recurrent_activation; }) s.recurrent_activation = std::move(o.recurrent_activation);
-  if constexpr (requires { o.unit_forget_bias; }) s.unit_forget_bias = o.unit_forget_bias;
-  if constexpr (requires { o.reset_after; }) s.reset_after = o.reset_after;
-  s.use_bias = o.use_bias;
-  s.kernel_initializer = std::move(o.kernel_initializer);
-  s.recurrent_initializer = std::move(o.recurrent_initializer);
-  s.bias_initializer = std::move(o.bias_initializer);
-  s.kernel_regularizer = std::move(o.kernel_regularizer);
-  s.recurrent_regularizer = std::move(o.recurrent_regularizer);
-  s.bias_regularizer = std::move(o.bias_regularizer);
-  s.kernel_constraint = std::move(o.kernel_constraint);
-  s.recurrent_constraint = std::move(o.recurrent_constraint);
-  s.bias_constraint = std::move(o.bias_constraint);
-  s.dropout = o.dropout;
-  s.recurrent_dropout = o.recurrent_dropout;
-  s.seed = o.seed;
-  s.return_sequences = o.return_sequences;
-  s.go_backwards = o.go_backwards;
-  s.stateful = o.stateful;
-  s.unroll = o.unroll;
-  s.dtype = o.dtype;
-  s.name = std::move(o.name);
-  return s;
+RecurrentSettings settings_of(const Options& options) {
+  RecurrentSettings settings;
+  copy_settings(options, settings);
+  return settings;
 }
 
 }  // namespace
@@ -99,6 +77,25 @@ void RecurrentLayer::reset_states() {
   for (const Variable& state : kept_) state.assign(zeros(state.shape(), state.dtype()));
 }
 
+std::vector<Variable> RecurrentLayer::state() const {
+  std::vector<Variable> all = noise_.state();
+  all.insert(all.end(), kept_.begin(), kept_.end());
+  return all;
+}
+
+// The states of a batch exist from the first call on.
+void RecurrentLayer::set_state(const std::vector<Tensor>& values) {
+  const size_t noise = noise_.state().size();
+  if (settings_.stateful && values.size() == noise + static_cast<size_t>(state_count_) && kept_.empty())
+    for (size_t i = noise; i < values.size(); ++i) keep(values[i]);
+  Layer::set_state(values);
+}
+
+void RecurrentLayer::keep(const Tensor& state) {
+  kept_.emplace_back(zeros(state.shape(), settings_.dtype),
+                     VariableOptions{.name = name() + "/state", .trainable = false});
+}
+
 std::vector<Tensor> RecurrentLayer::first_states(int64_t batch, const std::vector<Tensor>& given) {
   const Shape shape{batch, units_};
   if (!given.empty()) {
@@ -112,8 +109,7 @@ std::vector<Tensor> RecurrentLayer::first_states(int64_t batch, const std::vecto
   }
   if (!settings_.stateful) return std::vector<Tensor>(static_cast<size_t>(state_count_), zeros(shape, settings_.dtype));
   if (kept_.empty())
-    for (int i = 0; i < state_count_; ++i)
-      kept_.emplace_back(zeros(shape, settings_.dtype), VariableOptions{.name = name() + "/state", .trainable = false});
+    for (int i = 0; i < state_count_; ++i) keep(zeros(shape, settings_.dtype));
   if (kept_[0].shape() != shape)
     fail<ShapeError>(class_name(),
                      "stateful layer \"{}\" goes on with {} examples, got {}; give it batches of one size", name(),
@@ -169,8 +165,8 @@ RecurrentResult RecurrentLayer::plain_loop(const Tensor& z, std::vector<Tensor> 
   return {stack(outputs, 0), states};
 }
 
-SimpleRNN::SimpleRNN(int64_t units, SimpleRNNOptions options)
-    : RecurrentLayer(units, 1, 1, settings_of(std::move(options))) {}
+SimpleRNN::SimpleRNN(int64_t units, const SimpleRNNOptions& options)
+    : RecurrentLayer(units, 1, 1, settings_of(options)) {}
 std::shared_ptr<RecurrentLayer> SimpleRNN::another() const {
   check_unbuilt();
   return std::make_shared<SimpleRNN>(*this);
@@ -185,7 +181,7 @@ std::vector<Tensor> SimpleRNN::plain_step(const Tensor& z, const Tensor& h, cons
   return {settings_.activation(z + matmul(h, recurrent_))};
 }
 
-LSTM::LSTM(int64_t units, LSTMOptions options) : RecurrentLayer(units, 4, 2, settings_of(std::move(options))) {}
+LSTM::LSTM(int64_t units, const LSTMOptions& options) : RecurrentLayer(units, 4, 2, settings_of(options)) {}
 std::shared_ptr<RecurrentLayer> LSTM::another() const {
   check_unbuilt();
   return std::make_shared<LSTM>(*this);
@@ -205,7 +201,7 @@ std::vector<Tensor> LSTM::plain_step(const Tensor& z, const Tensor& h, const std
   return {gate(3) * settings_.activation(c), c};
 }
 
-GRU::GRU(int64_t units, GRUOptions options) : RecurrentLayer(units, 3, 1, settings_of(std::move(options))) {}
+GRU::GRU(int64_t units, const GRUOptions& options) : RecurrentLayer(units, 3, 1, settings_of(options)) {}
 std::shared_ptr<RecurrentLayer> GRU::another() const {
   check_unbuilt();
   return std::make_shared<GRU>(*this);

@@ -38,29 +38,48 @@ namespace isochron {
   DType dtype = DType::float32;                                   \
   std::string name = {}
 
+#define ISO_RECURRENT_OPTION_NAMES                                                                                  \
+  use_bias, kernel_initializer, recurrent_initializer, bias_initializer, kernel_regularizer, recurrent_regularizer, \
+      bias_regularizer, kernel_constraint, recurrent_constraint, bias_constraint, dropout, recurrent_dropout, seed, \
+      return_sequences, go_backwards, stateful, unroll, dtype, name
+
 struct SimpleRNNOptions {
   ActivationFunction activation = "tanh";
   ISO_RECURRENT_OPTIONS;
 };
+ISO_OPTIONS(SimpleRNNOptions, activation, ISO_RECURRENT_OPTION_NAMES)
 struct LSTMOptions {
   ActivationFunction activation = "tanh";
   ActivationFunction recurrent_activation = "sigmoid";
   bool unit_forget_bias = true;  // the forget gate's bias starts at 1
   ISO_RECURRENT_OPTIONS;
 };
+ISO_OPTIONS(LSTMOptions, activation, recurrent_activation, unit_forget_bias, ISO_RECURRENT_OPTION_NAMES)
 struct GRUOptions {
   ActivationFunction activation = "tanh";
   ActivationFunction recurrent_activation = "sigmoid";
   bool reset_after = true;  // the reset gate acts on the product with the state, not on the state
   ISO_RECURRENT_OPTIONS;
 };
+ISO_OPTIONS(GRUOptions, activation, recurrent_activation, reset_after, ISO_RECURRENT_OPTION_NAMES)
 // All of them together: what the layers keep.
 struct RecurrentSettings {
   ActivationFunction activation, recurrent_activation;
   bool unit_forget_bias = false, reset_after = true;
   ISO_RECURRENT_OPTIONS;
 };
+
+// Every setting that both structures have.
+template <class From, class To>
+void copy_settings(const From& from, To& to) {
+#define ISO_COPY_SETTING(name) \
+  if constexpr (requires { from.name, to.name; }) to.name = from.name;
+  ISO_FOR_EACH(ISO_COPY_SETTING, activation, recurrent_activation, unit_forget_bias, reset_after,
+               ISO_RECURRENT_OPTION_NAMES)
+#undef ISO_COPY_SETTING
+}
 #undef ISO_RECURRENT_OPTIONS
+#undef ISO_RECURRENT_OPTION_NAMES
 
 struct RecurrentCall {
   bool training = false;
@@ -81,6 +100,8 @@ class RecurrentLayer : public Layer {
   RecurrentResult run(const Tensor& x, RecurrentCall call = {});
   // Of a stateful layer: the next batch starts from zeros again.
   void reset_states();
+  std::vector<Variable> state() const override;
+  void set_state(const std::vector<Tensor>& values) override;
 
   int64_t units() const { return units_; }
   const RecurrentSettings& settings() const { return settings_; }
@@ -90,6 +111,13 @@ class RecurrentLayer : public Layer {
 
  protected:
   RecurrentLayer(int64_t units, int gates, int states, RecurrentSettings settings);
+  // The settings as the options they came from.
+  template <class Options>
+  Options options() const {
+    Options out;
+    copy_settings(settings_, out);
+    return out;
+  }
   void check_unbuilt() const;
   // Time comes first in both. z (T, B, gates units) is the projection of the inputs.
   virtual bool fused() const = 0;
@@ -106,6 +134,7 @@ class RecurrentLayer : public Layer {
  private:
   std::vector<Tensor> first_states(int64_t batch, const std::vector<Tensor>& given);
   RecurrentResult plain_loop(const Tensor& z, std::vector<Tensor> states, const Tensor& mask, bool training);
+  void keep(const Tensor& state);
   Tensor kept_share(const Shape& shape, double rate) const;
   NoiseKey noise_;
   std::vector<Variable> kept_;  // stateful: between batches
@@ -113,8 +142,9 @@ class RecurrentLayer : public Layer {
 
 class SimpleRNN : public RecurrentLayer {
  public:
-  explicit SimpleRNN(int64_t units, SimpleRNNOptions options = {});
+  explicit SimpleRNN(int64_t units, const SimpleRNNOptions& options = {});
   ISO_LAYER(SimpleRNN)
+  ISO_ARGUMENTS(units_, options<SimpleRNNOptions>())
   std::shared_ptr<RecurrentLayer> another() const override;
 
  protected:
@@ -125,8 +155,9 @@ class SimpleRNN : public RecurrentLayer {
 
 class LSTM : public RecurrentLayer {
  public:
-  explicit LSTM(int64_t units, LSTMOptions options = {});
+  explicit LSTM(int64_t units, const LSTMOptions& options = {});
   ISO_LAYER(LSTM)
+  ISO_ARGUMENTS(units_, options<LSTMOptions>())
   std::shared_ptr<RecurrentLayer> another() const override;
 
  protected:
@@ -137,8 +168,9 @@ class LSTM : public RecurrentLayer {
 
 class GRU : public RecurrentLayer {
  public:
-  explicit GRU(int64_t units, GRUOptions options = {});
+  explicit GRU(int64_t units, const GRUOptions& options = {});
   ISO_LAYER(GRU)
+  ISO_ARGUMENTS(units_, options<GRUOptions>())
   std::shared_ptr<RecurrentLayer> another() const override;
 
  protected:

@@ -15,6 +15,7 @@ class Rescaling : public Layer {
   // ValueError unless both numbers are finite.
   explicit Rescaling(double scale, double offset = 0, LayerOptions options = {});
   ISO_LAYER(Rescaling)
+  ISO_ARGUMENTS(scale_, offset_)
   Tensor call(const Tensor& x, const CallContext&) override;
   Shape output_shape(const Shape& input) const override { return input; }
 

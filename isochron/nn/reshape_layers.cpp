@@ -18,8 +18,8 @@ Tensor with_example_shape(const Tensor& x, const Shape& example) {
 
 }  // namespace
 
-Flatten::Flatten(FlattenOptions options) : channels_first_(options.data_format == "channels_first") {
-  if (!channels_first_ && options.data_format != "channels_last")
+Flatten::Flatten(FlattenOptions options) : options_(std::move(options)) {
+  if (options_.data_format != "channels_first" && options_.data_format != "channels_last")
     fail<ValueError>("Flatten", "unknown data_format \"{}\"{}", options.data_format,
                      did_you_mean(options.data_format, {"channels_last", "channels_first"}));
   set_name(std::move(options.name));
@@ -27,18 +27,18 @@ Flatten::Flatten(FlattenOptions options) : channels_first_(options.data_format =
 
 Tensor Flatten::call(const Tensor& x, const CallContext&) {
   const Shape features{x.shape().elements(1, x.rank())};
-  if (!channels_first_ || x.rank() <= 2) return with_example_shape(x, features);
+  if (options_.data_format == "channels_last" || x.rank() <= 2) return with_example_shape(x, features);
   std::vector<int64_t> order(static_cast<size_t>(x.rank()));
   std::iota(order.begin(), order.end(), 0);
   std::rotate(order.begin() + 1, order.begin() + 2, order.end());
   return with_example_shape(transpose(x, order), features);
 }
 
-Reshape::Reshape(std::vector<int64_t> target_shape, LayerOptions options) : target_(std::move(target_shape)) {
-  if (std::count(target_.begin(), target_.end(), -1) > 1 ||
-      std::any_of(target_.begin(), target_.end(), [](int64_t extent) { return extent < -1; }))
+Reshape::Reshape(std::vector<int64_t> target_shape, LayerOptions options) : target_shape_(std::move(target_shape)) {
+  if (std::count(target_shape_.begin(), target_shape_.end(), -1) > 1 ||
+      std::any_of(target_shape_.begin(), target_shape_.end(), [](int64_t extent) { return extent < -1; }))
     fail<ValueError>("Reshape", "extents must not be negative, and at most one may be -1, got ({})",
-                     fmt::join(target_, ", "));
+                     fmt::join(target_shape_, ", "));
   set_name(std::move(options.name));
 }
 
@@ -47,7 +47,7 @@ Tensor Reshape::call(const Tensor& x, const CallContext&) {
 }
 
 Shape Reshape::output_shape(const Shape& input) const {
-  std::vector<int64_t> shape = target_;
+  std::vector<int64_t> shape = target_shape_;
   const auto open = std::find(shape.begin(), shape.end(), -1);
   if (open != shape.end()) {
     *open = 1;
@@ -57,7 +57,7 @@ Shape Reshape::output_shape(const Shape& input) const {
   const Shape result(shape);
   if (result.elements() != input.elements())
     fail<ShapeError>("Reshape", "an example of shape {} has {} elements, which do not fit ({})", input,
-                     input.elements(), fmt::join(target_, ", "));
+                     input.elements(), fmt::join(target_shape_, ", "));
   return result;
 }
 

@@ -14,17 +14,19 @@ struct FlattenOptions {
   std::string data_format = "channels_last";
   std::string name = {};
 };
+ISO_OPTIONS(FlattenOptions, data_format, name)
 
 // (batch, …) -> (batch, features).
 class Flatten : public Layer {
  public:
   explicit Flatten(FlattenOptions options = {});
   ISO_LAYER(Flatten)
+  ISO_ARGUMENTS(options_)
   Tensor call(const Tensor& x, const CallContext&) override;
   Shape output_shape(const Shape& input) const override { return {input.elements()}; }
 
  private:
-  bool channels_first_;
+  FlattenOptions options_;
 };
 
 class Reshape : public Layer {
@@ -32,13 +34,14 @@ class Reshape : public Layer {
   // The shape of one example, without the batch axis. ValueError for a negative extent other than one -1.
   explicit Reshape(std::vector<int64_t> target_shape, LayerOptions options = {});
   ISO_LAYER(Reshape)
+  ISO_ARGUMENTS(target_shape_)
   void build(const Shape& input) override { (void)output_shape(input); }
   Tensor call(const Tensor& x, const CallContext&) override;
   // ShapeError when the elements of one example do not fit the target.
   Shape output_shape(const Shape& input) const override;
 
  private:
-  std::vector<int64_t> target_;
+  std::vector<int64_t> target_shape_;
 };
 
 }  // namespace isochron

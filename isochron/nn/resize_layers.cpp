@@ -43,18 +43,19 @@ Tensor enlarge_linearly(const Tensor& x, int axis, int64_t factor) {
 
 UpSampling::UpSampling(std::string class_name, size_t axes, const Sizes& size, const UpSamplingOptions& options)
     : SpatialLayer(std::move(class_name), axes, options.data_format, options.name),
-      factors_(sizes("size", size)),
-      bilinear_(options.interpolation == "bilinear") {
-  if (!bilinear_ && options.interpolation != "nearest")
+      size_(sizes("size", size)),
+      options_(options) {
+  if (options.interpolation != "bilinear" && options.interpolation != "nearest")
     fail<ValueError>(this->class_name(), "unknown interpolation \"{}\"{}", options.interpolation,
                      did_you_mean(options.interpolation, {"nearest", "bilinear"}));
 }
 
 Tensor UpSampling::call_channels_last(const Tensor& x) {
+  const bool linear = options_.interpolation == "bilinear";
   Tensor y = x;
-  for (size_t i = 0; i < factors_.size(); ++i) {
+  for (size_t i = 0; i < size_.size(); ++i) {
     const int axis = static_cast<int>(i) + 1;
-    if (factors_[i] > 1) y = bilinear_ ? enlarge_linearly(y, axis, factors_[i]) : repeat(y, factors_[i], axis);
+    if (size_[i] > 1) y = linear ? enlarge_linearly(y, axis, size_[i]) : repeat(y, size_[i], axis);
   }
   return y;
 }
@@ -77,23 +78,25 @@ Padding::Widths Borders::of(const std::string& layer, size_t axes) const {
 
 ZeroPadding::ZeroPadding(std::string class_name, size_t axes, const Borders& padding, const BorderOptions& options)
     : SpatialLayer(std::move(class_name), axes, options.data_format, options.name),
-      widths_(padding.of(this->class_name(), axes)) {}
+      padding_(padding.of(this->class_name(), axes)),
+      options_(options) {}
 
 Tensor ZeroPadding::call_channels_last(const Tensor& x) {
   Padding::Widths all{{0, 0}};
-  all.insert(all.end(), widths_.begin(), widths_.end());
+  all.insert(all.end(), padding_.begin(), padding_.end());
   all.emplace_back(0, 0);
   return pad(x, all);
 }
 
 Cropping::Cropping(std::string class_name, size_t axes, const Borders& cropping, const BorderOptions& options)
     : SpatialLayer(std::move(class_name), axes, options.data_format, options.name),
-      widths_(cropping.of(this->class_name(), axes)) {}
+      cropping_(cropping.of(this->class_name(), axes)),
+      options_(options) {}
 
 Tensor Cropping::call_channels_last(const Tensor& x) {
   std::vector<int64_t> begin(static_cast<size_t>(x.rank()), 0), end = x.shape().to_vector();
-  for (size_t i = 0; i < widths_.size(); ++i) {
-    const auto [before, after] = widths_[i];
+  for (size_t i = 0; i < cropping_.size(); ++i) {
+    const auto [before, after] = cropping_[i];
     if (before + after >= end[i + 1])
       fail<ShapeError>(class_name(), "cropping ({}, {}) leaves nothing of {} elements (spatial axis {})", before, after,
                        end[i + 1], i);

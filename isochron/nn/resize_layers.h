@@ -14,6 +14,7 @@ struct UpSamplingOptions {
   std::string data_format = "channels_last";
   std::string name = {};
 };
+ISO_OPTIONS(UpSamplingOptions, interpolation, data_format, name)
 
 class UpSampling : public SpatialLayer {
  protected:
@@ -21,18 +22,19 @@ class UpSampling : public SpatialLayer {
   UpSampling(std::string class_name, size_t axes, const Sizes& size, const UpSamplingOptions& options);
   Tensor call_channels_last(const Tensor& x) override;
 
- private:
-  Extents factors_;
-  bool bilinear_;
+  Extents size_;
+  UpSamplingOptions options_;
 };
 
 struct UpSampling1D : UpSampling {
   ISO_LAYER(UpSampling1D)
+  ISO_ARGUMENTS(size_)
   explicit UpSampling1D(Sizes size = 2, LayerOptions options = {})
       : UpSampling("UpSampling1D", 1, size, {.name = options.name}) {}
 };
 struct UpSampling2D : UpSampling {
   ISO_LAYER(UpSampling2D)
+  ISO_ARGUMENTS(size_, options_)
   explicit UpSampling2D(Sizes size = 2, const UpSamplingOptions& options = {})
       : UpSampling("UpSampling2D", 2, size, options) {}
 };
@@ -45,6 +47,7 @@ class Borders {
   requires std::is_integral_v<T> Borders(T width) : sizes_{static_cast<int64_t>(width)} {}
   Borders(std::initializer_list<int64_t> sizes) : sizes_(sizes) {}
   Borders(std::initializer_list<std::pair<int64_t, int64_t>> pairs) : pairs_(pairs) {}
+  Borders(Padding::Widths pairs) : pairs_(std::move(pairs)) {}
   // ValueError, naming the layer, when there are not as many as axes, or one is negative.
   Padding::Widths of(const std::string& layer, size_t axes) const;
 
@@ -57,14 +60,19 @@ struct BorderOptions {
   std::string data_format = "channels_last";
   std::string name = {};
 };
+ISO_OPTIONS(BorderOptions, data_format, name)
 
 class ZeroPadding : public SpatialLayer {
+ public:
+  ISO_ARGUMENTS(padding_, options_)
+
  protected:
   ZeroPadding(std::string class_name, size_t axes, const Borders& padding, const BorderOptions& options);
   Tensor call_channels_last(const Tensor& x) override;
 
  private:
-  Padding::Widths widths_;
+  Padding::Widths padding_;
+  BorderOptions options_;
 };
 
 struct ZeroPadding1D : ZeroPadding {
@@ -79,13 +87,17 @@ struct ZeroPadding2D : ZeroPadding {
 };
 
 class Cropping : public SpatialLayer {
+ public:
+  ISO_ARGUMENTS(cropping_, options_)
+
  protected:
   Cropping(std::string class_name, size_t axes, const Borders& cropping, const BorderOptions& options);
   // ShapeError when nothing would be left.
   Tensor call_channels_last(const Tensor& x) override;
 
  private:
-  Padding::Widths widths_;
+  Padding::Widths cropping_;
+  BorderOptions options_;
 };
 
 struct Cropping1D : Cropping {

@@ -14,6 +14,7 @@ class Sizes {
   template <class T>
   requires std::is_integral_v<T> Sizes(T size) : values_{static_cast<int64_t>(size)} {}
   Sizes(std::initializer_list<int64_t> sizes) : values_(sizes) {}
+  Sizes(Extents sizes) : values_(std::move(sizes)) {}
   Sizes() = default;  // none given
   const Extents& values() const { return values_; }
 

@@ -17,6 +17,7 @@ struct OperationArguments {
   std::vector<double> numbers = {};
   bool flag = false;
 };
+ISO_OPTIONS(OperationArguments, integers, numbers, flag)
 
 // A layer that applies an op by its name.
 class Operation : public Layer {
@@ -24,6 +25,7 @@ class Operation : public Layer {
   // ValueError, with a suggestion, for an op that is not in the table.
   Operation(const std::string& op, OperationArguments arguments, LayerOptions options = {});
   ISO_LAYER(Operation)
+  ISO_ARGUMENTS(op_, arguments_)
   bool many() const override { return true; }
   Tensor call(const Tensor& x, const CallContext& context) override { return call_many({x}, context)[0]; }
   std::vector<Tensor> call_many(const std::vector<Tensor>& inputs, const CallContext& context) override;

@@ -1,6 +1,7 @@
 #include "isochron/nn/weight_rules.h"
 
 #include "isochron/base/names.h"
+#include "isochron/nn/config.h"
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/reduce.h"
 
@@ -11,13 +12,14 @@ Tensor norms(const Tensor& w, int64_t axis) { return norm(w, 2, {axis}, true); }
 }  // namespace
 
 Regularizer l1(double factor) {
-  return {[=](const Tensor& w) { return factor * sum(abs(w)); }};
+  return {[=](const Tensor& w) { return factor * sum(abs(w)); }, named_recipe("l1", PenaltyOptions{.l1 = factor})};
 }
 Regularizer l2(double factor) {
-  return {[=](const Tensor& w) { return factor * sum(square(w)); }};
+  return {[=](const Tensor& w) { return factor * sum(square(w)); }, named_recipe("l2", PenaltyOptions{.l2 = factor})};
 }
 Regularizer l1_l2(double l1_factor, double l2_factor) {
-  return {[=](const Tensor& w) { return l1_factor * sum(abs(w)) + l2_factor * sum(square(w)); }};
+  return {[=](const Tensor& w) { return l1_factor * sum(abs(w)) + l2_factor * sum(square(w)); },
+          named_recipe("l1_l2", PenaltyOptions{l1_factor, l2_factor})};
 }
 
 Regularizer::Regularizer(const char* name) {
@@ -34,21 +36,24 @@ Regularizer::Regularizer(const char* name) {
 
 Constraint max_norm(double most, int64_t axis) {
   return {[=](const Tensor& w) {
-    const Tensor n = norms(w, axis);
-    return w * (clip(n, 0, most) / (n + kEpsilon));
-  }};
+            const Tensor n = norms(w, axis);
+            return w * (clip(n, 0, most) / (n + kEpsilon));
+          },
+          named_recipe("max_norm", NormOptions{.most = most, .axis = axis})};
 }
 Constraint non_neg() {
-  return {[](const Tensor& w) { return relu(w); }};
+  return {[](const Tensor& w) { return relu(w); }, named_recipe("non_neg", NormOptions{})};
 }
 Constraint unit_norm(int64_t axis) {
-  return {[=](const Tensor& w) { return w / (norms(w, axis) + kEpsilon); }};
+  return {[=](const Tensor& w) { return w / (norms(w, axis) + kEpsilon); },
+          named_recipe("unit_norm", NormOptions{.axis = axis})};
 }
 Constraint min_max_norm(double least, double most, double rate, int64_t axis) {
   return {[=](const Tensor& w) {
-    const Tensor n = norms(w, axis);
-    return w * ((rate * clip(n, least, most) + (1 - rate) * n) / (n + kEpsilon));
-  }};
+            const Tensor n = norms(w, axis);
+            return w * ((rate * clip(n, least, most) + (1 - rate) * n) / (n + kEpsilon));
+          },
+          named_recipe("min_max_norm", NormOptions{least, most, rate, axis})};
 }
 
 Constraint::Constraint(const char* name) {

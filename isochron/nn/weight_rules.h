@@ -5,17 +5,37 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 
+#include "isochron/base/options.h"
 #include "isochron/tensor/tensor.h"
 
 namespace isochron {
 
+class Config;  // config.h
+
+struct PenaltyOptions {
+  double l1 = 0;
+  double l2 = 0;
+};
+ISO_OPTIONS(PenaltyOptions, l1, l2)
+struct NormOptions {
+  double least = 0;
+  double most = 1;
+  double rate = 1;
+  int64_t axis = 0;
+};
+ISO_OPTIONS(NormOptions, least, most, rate, axis)
+
 // The penalty of a weight, a scalar; empty: none. By name: "l1", "l2", "l1_l2" with Keras' factor 0.01.
 struct Regularizer {
   std::function<Tensor(const Tensor&)> penalty;
+  std::shared_ptr<const Config> recipe;
   Regularizer() = default;
-  Regularizer(std::function<Tensor(const Tensor&)> f) : penalty(std::move(f)) {}
+  // `recipe` says how to make it again (named_recipe()); without one it can't be saved with a model.
+  Regularizer(std::function<Tensor(const Tensor&)> f, std::shared_ptr<const Config> how = {})
+      : penalty(std::move(f)), recipe(std::move(how)) {}
   Regularizer(const char* name);
   explicit operator bool() const { return static_cast<bool>(penalty); }
 };
@@ -27,8 +47,10 @@ Regularizer l1_l2(double l1_factor = 0.01, double l2_factor = 0.01);
 // "min_max_norm".
 struct Constraint {
   std::function<Tensor(const Tensor&)> project;
+  std::shared_ptr<const Config> recipe;
   Constraint() = default;
-  Constraint(std::function<Tensor(const Tensor&)> f) : project(std::move(f)) {}
+  Constraint(std::function<Tensor(const Tensor&)> f, std::shared_ptr<const Config> how = {})
+      : project(std::move(f)), recipe(std::move(how)) {}
   Constraint(const char* name);
   explicit operator bool() const { return static_cast<bool>(project); }
 };

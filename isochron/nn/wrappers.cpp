@@ -14,20 +14,25 @@ Shape after_time(const char* layer, const Shape& input) {
 
 }  // namespace
 
-Bidirectional::Bidirectional(std::shared_ptr<RecurrentLayer> forward, std::shared_ptr<RecurrentLayer> backward,
-                             BidirectionalOptions options)
-    : forward_(std::move(forward)), backward_(std::move(backward)), options_(std::move(options)) {
+Bidirectional::Bidirectional(std::shared_ptr<RecurrentLayer> layer, BidirectionalOptions options)
+    : layer_(layer), forward_(layer->another()), backward_(layer->another()), options_(std::move(options)) {
   const std::vector<std::string_view> modes = {"concat", "sum", "mul", "ave"};
   if (std::find(modes.begin(), modes.end(), options_.merge_mode) == modes.end())
     fail<ValueError>("Bidirectional", "unknown merge_mode \"{}\"{}", options_.merge_mode,
                      did_you_mean(options_.merge_mode, modes));
   set_name(options_.name);
-  const std::string inner = forward_->name();
+  const std::string& inner = layer_->name();
   backward_->set_go_backwards(!forward_->settings().go_backwards);
   forward_->set_name("forward_" + inner);
   backward_->set_name("backward_" + inner);
   add_sublayer(forward_);
   add_sublayer(backward_);
+}
+
+Bidirectional Bidirectional::from_arguments(const std::shared_ptr<Layer>& layer, BidirectionalOptions options) {
+  auto recurrent = std::dynamic_pointer_cast<RecurrentLayer>(layer);
+  if (!recurrent) fail<ValueError>("Bidirectional", "reads with a recurrent layer, got {}", layer->class_name());
+  return Bidirectional(std::move(recurrent), std::move(options));
 }
 
 void Bidirectional::build(const Shape& input) {

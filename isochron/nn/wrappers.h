@@ -13,6 +13,7 @@ struct BidirectionalOptions {
   std::string merge_mode = "concat";  // concat, sum, mul, ave
   std::string name = {};
 };
+ISO_OPTIONS(BidirectionalOptions, merge_mode, name)
 
 class Bidirectional : public Layer {
  public:
@@ -20,16 +21,18 @@ class Bidirectional : public Layer {
   template <class L>
   requires std::is_base_of_v<RecurrentLayer, L>
   explicit Bidirectional(const L& layer, BidirectionalOptions options = {})
-      : Bidirectional(layer.another(), layer.another(), std::move(options)) {}
+      : Bidirectional(layer.another(), std::move(options)) {}
   ISO_LAYER(Bidirectional)
+  ISO_ARGUMENTS(layer_, options_)
+  static Bidirectional from_arguments(const std::shared_ptr<Layer>& layer, BidirectionalOptions options);
   void build(const Shape& input) override;
   Tensor call(const Tensor& x, const CallContext& context) override;
   Tensor compute_mask(const Tensor& x, const Tensor& mask) override { return forward_->compute_mask(x, mask); }
   Shape output_shape(const Shape& input) const override;
 
  private:
-  Bidirectional(std::shared_ptr<RecurrentLayer> forward, std::shared_ptr<RecurrentLayer> backward,
-                BidirectionalOptions options);
+  Bidirectional(std::shared_ptr<RecurrentLayer> layer, BidirectionalOptions options);
+  std::shared_ptr<Layer> layer_;  // as it was given; never built
   std::shared_ptr<RecurrentLayer> forward_, backward_;
   BidirectionalOptions options_;
 };
@@ -38,6 +41,7 @@ class TimeDistributed : public Layer {
  public:
   explicit TimeDistributed(const AnyLayer& layer, LayerOptions options = {});
   ISO_LAYER(TimeDistributed)
+  ISO_ARGUMENTS(layer_)
   bool supports_masking() const override { return true; }
   void build(const Shape& input) override;
   Tensor call(const Tensor& x, const CallContext& context) override;

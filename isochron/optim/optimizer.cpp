@@ -206,7 +206,7 @@ std::vector<Variable> Optimizer::variables() const { return state_->variables();
 void Optimizer::exclude_from_weight_decay(const Parameters& variables, const std::vector<std::string>& names) {
   if (state_->calls > 0)
     fail<StateError>(name(), "variables can be excluded from weight decay before the first update only");
-  for (const Variable& variable : variables) state_->undecayed.push_back(variable.state()->variable);
+  state_->undecayed.insert(state_->undecayed.end(), variables.begin(), variables.end());
   state_->undecayed_names.insert(state_->undecayed_names.end(), names.begin(), names.end());
   for (State::Tracked& entry : state_->tracked) entry.decays = state_->decays(entry.variable);
 }

@@ -72,6 +72,28 @@ struct OptimizerOptions {
   std::string name = {};
 };
 
+// All an optimizer needs to go on elsewhere: with other variables of the same specs, in another process.
+struct OptimizerSnapshot {
+  struct Group {
+    Tensor rate;  // undefined with a schedule
+    std::shared_ptr<const Schedule> schedule;
+    std::optional<double> weight_decay;
+  };
+  struct Entry {
+    Variable variable;
+    size_t group = 0;
+    bool decays = true;
+    std::vector<std::pair<std::string, Tensor>> slots;
+    Tensor accumulator, average;  // undefined when the options do not ask for them
+  };
+  Tensor iterations;
+  std::vector<Group> groups;
+  std::vector<Entry> entries;  // variables that have state, in the order in which they came
+  std::vector<std::pair<std::string, Tensor>> globals;
+  Parameters undecayed;
+  std::vector<std::string> undecayed_names;
+};
+
 class Optimizer {
  public:
   explicit Optimizer(OptimizerOptions options);
@@ -105,6 +127,10 @@ class Optimizer {
   const Variable& iterations() const;
   // Everything to be saved to go on later: iterations, learning rates, state of each variable, in a fixed order.
   std::vector<Variable> variables() const;
+  // The state as it is now (values are not copied), and taken over by an optimizer of the same kind and options that
+  // has none yet; StateError when it has, ValueError when the state does not fit.
+  OptimizerSnapshot snapshot() const;
+  void restore(const OptimizerSnapshot& snapshot);
   const std::string& name() const;
   const OptimizerOptions& options() const;
 

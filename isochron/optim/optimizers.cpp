@@ -62,35 +62,43 @@ Slots adam_slots(bool amsgrad) {
 SGD::SGD(SGDOptions o)
     : FusedOptimizer(common(o, "SGD"), {o.momentum > 0 ? "sgd_momentum_update" : "sgd_update",
                                         o.momentum > 0 ? std::vector<Slot>{{"momentum"}} : std::vector<Slot>{},
-                                        {{"beta_1", o.momentum}, {"nesterov", o.nesterov && o.momentum > 0}}}) {
+                                        {{"beta_1", o.momentum}, {"nesterov", o.nesterov && o.momentum > 0}}}),
+      options_(o) {
   require_share(name(), "momentum", o.momentum);
 }
 
 RMSprop::RMSprop(RMSpropOptions o)
     : FusedOptimizer(common(o, "RMSprop"), {rmsprop_op(o.centered, o.momentum > 0), rmsprop_slots<std::vector<Slot>>(o),
-                                            averages("RMSprop", o.rho, o.epsilon, o.momentum)}) {}
+                                            averages("RMSprop", o.rho, o.epsilon, o.momentum)}),
+      options_(o) {}
 
 Adam::Adam(AdamOptions o)
     : FusedOptimizer(common(o, "Adam"), {o.amsgrad ? "amsgrad_update" : "adam_update",
-                                         adam_slots<std::vector<Slot>>(o.amsgrad), moments("Adam", o)}) {}
+                                         adam_slots<std::vector<Slot>>(o.amsgrad), moments("Adam", o)}),
+      options_(o) {}
 
 AdamW::AdamW(AdamWOptions o)
     : FusedOptimizer(common(o, "AdamW"), {o.amsgrad ? "amsgrad_update" : "adam_update",
-                                          adam_slots<std::vector<Slot>>(o.amsgrad), moments("AdamW", o)}) {}
+                                          adam_slots<std::vector<Slot>>(o.amsgrad), moments("AdamW", o)}),
+      options_(o) {}
 
 Adamax::Adamax(AdamaxOptions o)
-    : FusedOptimizer(common(o, "Adamax"), {"adamax_update", {{"momentum"}, {"norm"}}, moments("Adamax", o)}) {}
+    : FusedOptimizer(common(o, "Adamax"), {"adamax_update", {{"momentum"}, {"norm"}}, moments("Adamax", o)}),
+      options_(o) {}
 
 Nadam::Nadam(NadamOptions o)
-    : FusedOptimizer(common(o, "Nadam"), {"nadam_update", adam_slots<std::vector<Slot>>(false), [&] {
+    : FusedOptimizer(common(o, "Nadam"), {"nadam_update", adam_slots<std::vector<Slot>>(false),
+                                          [&] {
                                             Attributes attributes = moments("Nadam", o);
                                             attributes.set("momentum_decay", 1.0);
                                             return attributes;
-                                          }()}) {}
+                                          }()}),
+      options_(o) {}
 
 Adagrad::Adagrad(AdagradOptions o)
     : FusedOptimizer(common(o, "Adagrad"),
-                     {"adagrad_update", {{"accumulator", o.initial_accumulator_value}}, {{"epsilon", o.epsilon}}}) {
+                     {"adagrad_update", {{"accumulator", o.initial_accumulator_value}}, {{"epsilon", o.epsilon}}}),
+      options_(o) {
   require_not_negative(name(), "initial_accumulator_value", o.initial_accumulator_value);
   require_not_negative(name(), "epsilon", o.epsilon);
 }
@@ -98,8 +106,10 @@ Adagrad::Adagrad(AdagradOptions o)
 Adadelta::Adadelta(AdadeltaOptions o)
     : FusedOptimizer(common(o, "Adadelta"), {"adadelta_update",
                                              {{"accumulated_gradient"}, {"accumulated_delta"}},
-                                             averages("Adadelta", o.rho, o.epsilon)}) {}
+                                             averages("Adadelta", o.rho, o.epsilon)}),
+      options_(o) {}
 
-Lion::Lion(LionOptions o) : FusedOptimizer(common(o, "Lion"), {"lion_update", {{"momentum"}}, moments("Lion", o)}) {}
+Lion::Lion(LionOptions o)
+    : FusedOptimizer(common(o, "Lion"), {"lion_update", {{"momentum"}}, moments("Lion", o)}), options_(o) {}
 
 }  // namespace isochron

@@ -23,6 +23,10 @@ namespace isochron {
   std::optional<int64_t> gradient_accumulation_steps = {}; \
   std::string name = {}
 
+#define ISO_COMMON_OPTION_NAMES                                                                            \
+  clipnorm, clipvalue, global_clipnorm, use_ema, ema_momentum, ema_overwrite_frequency, loss_scale_factor, \
+      gradient_accumulation_steps, name
+
 struct SGDOptions {
   LearningRate learning_rate = 0.01;
   double momentum = 0.0;
@@ -30,10 +34,15 @@ struct SGDOptions {
   std::optional<double> weight_decay = {};
   ISO_COMMON_OPTIONS;
 };
+ISO_OPTIONS(SGDOptions, learning_rate, momentum, nesterov, weight_decay, ISO_COMMON_OPTION_NAMES)
 class SGD : public FusedOptimizer {
  public:
   explicit SGD(SGDOptions options = {});
   explicit SGD(LearningRate rate) : SGD(SGDOptions{.learning_rate = std::move(rate)}) {}
+  ISO_ARGUMENTS(options_)
+
+ private:
+  SGDOptions options_;
 };
 
 struct RMSpropOptions {
@@ -45,10 +54,15 @@ struct RMSpropOptions {
   std::optional<double> weight_decay = {};
   ISO_COMMON_OPTIONS;
 };
+ISO_OPTIONS(RMSpropOptions, learning_rate, rho, momentum, epsilon, centered, weight_decay, ISO_COMMON_OPTION_NAMES)
 class RMSprop : public FusedOptimizer {
  public:
   explicit RMSprop(RMSpropOptions options = {});
   explicit RMSprop(LearningRate rate) : RMSprop(RMSpropOptions{.learning_rate = std::move(rate)}) {}
+  ISO_ARGUMENTS(options_)
+
+ private:
+  RMSpropOptions options_;
 };
 
 struct AdamOptions {
@@ -60,10 +74,15 @@ struct AdamOptions {
   std::optional<double> weight_decay = {};
   ISO_COMMON_OPTIONS;
 };
+ISO_OPTIONS(AdamOptions, learning_rate, beta_1, beta_2, epsilon, amsgrad, weight_decay, ISO_COMMON_OPTION_NAMES)
 class Adam : public FusedOptimizer {
  public:
   explicit Adam(AdamOptions options = {});
   explicit Adam(LearningRate rate) : Adam(AdamOptions{.learning_rate = std::move(rate)}) {}
+  ISO_ARGUMENTS(options_)
+
+ private:
+  AdamOptions options_;
 };
 
 struct AdamWOptions {
@@ -75,10 +94,15 @@ struct AdamWOptions {
   bool amsgrad = false;
   ISO_COMMON_OPTIONS;
 };
+ISO_OPTIONS(AdamWOptions, learning_rate, weight_decay, beta_1, beta_2, epsilon, amsgrad, ISO_COMMON_OPTION_NAMES)
 class AdamW : public FusedOptimizer {
  public:
   explicit AdamW(AdamWOptions options = {});
   explicit AdamW(LearningRate rate) : AdamW(AdamWOptions{.learning_rate = std::move(rate)}) {}
+  ISO_ARGUMENTS(options_)
+
+ private:
+  AdamWOptions options_;
 };
 
 struct AdamaxOptions {
@@ -89,10 +113,15 @@ struct AdamaxOptions {
   std::optional<double> weight_decay = {};
   ISO_COMMON_OPTIONS;
 };
+ISO_OPTIONS(AdamaxOptions, learning_rate, beta_1, beta_2, epsilon, weight_decay, ISO_COMMON_OPTION_NAMES)
 class Adamax : public FusedOptimizer {
  public:
   explicit Adamax(AdamaxOptions options = {});
   explicit Adamax(LearningRate rate) : Adamax(AdamaxOptions{.learning_rate = std::move(rate)}) {}
+  ISO_ARGUMENTS(options_)
+
+ private:
+  AdamaxOptions options_;
 };
 
 using NadamOptions = AdamaxOptions;
@@ -100,6 +129,10 @@ class Nadam : public FusedOptimizer {
  public:
   explicit Nadam(NadamOptions options = {});
   explicit Nadam(LearningRate rate) : Nadam(NadamOptions{.learning_rate = std::move(rate)}) {}
+  ISO_ARGUMENTS(options_)
+
+ private:
+  NadamOptions options_;
 };
 
 struct AdagradOptions {
@@ -109,10 +142,15 @@ struct AdagradOptions {
   std::optional<double> weight_decay = {};
   ISO_COMMON_OPTIONS;
 };
+ISO_OPTIONS(AdagradOptions, learning_rate, initial_accumulator_value, epsilon, weight_decay, ISO_COMMON_OPTION_NAMES)
 class Adagrad : public FusedOptimizer {
  public:
   explicit Adagrad(AdagradOptions options = {});
   explicit Adagrad(LearningRate rate) : Adagrad(AdagradOptions{.learning_rate = std::move(rate)}) {}
+  ISO_ARGUMENTS(options_)
+
+ private:
+  AdagradOptions options_;
 };
 
 struct AdadeltaOptions {
@@ -122,10 +160,15 @@ struct AdadeltaOptions {
   std::optional<double> weight_decay = {};
   ISO_COMMON_OPTIONS;
 };
+ISO_OPTIONS(AdadeltaOptions, learning_rate, rho, epsilon, weight_decay, ISO_COMMON_OPTION_NAMES)
 class Adadelta : public FusedOptimizer {
  public:
   explicit Adadelta(AdadeltaOptions options = {});
   explicit Adadelta(LearningRate rate) : Adadelta(AdadeltaOptions{.learning_rate = std::move(rate)}) {}
+  ISO_ARGUMENTS(options_)
+
+ private:
+  AdadeltaOptions options_;
 };
 
 struct LionOptions {
@@ -135,12 +178,18 @@ struct LionOptions {
   std::optional<double> weight_decay = {};
   ISO_COMMON_OPTIONS;
 };
+ISO_OPTIONS(LionOptions, learning_rate, beta_1, beta_2, weight_decay, ISO_COMMON_OPTION_NAMES)
 class Lion : public FusedOptimizer {
  public:
   explicit Lion(LionOptions options = {});
   explicit Lion(LearningRate rate) : Lion(LionOptions{.learning_rate = std::move(rate)}) {}
+  ISO_ARGUMENTS(options_)
+
+ private:
+  LionOptions options_;
 };
 
 #undef ISO_COMMON_OPTIONS
+#undef ISO_COMMON_OPTION_NAMES
 
 }  // namespace isochron

@@ -12,10 +12,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "isochron/base/options.h"
 #include "isochron/tensor/tensor.h"
 
 namespace isochron {
@@ -36,10 +38,12 @@ struct ExponentialDecayOptions {
   double decay_rate = 0.96;
   bool staircase = false;
 };
+ISO_OPTIONS(ExponentialDecayOptions, initial_learning_rate, decay_steps, decay_rate, staircase)
 // initial * decay_rate ^ (step / decay_steps)
 class ExponentialDecay final : public Schedule {
  public:
   explicit ExponentialDecay(ExponentialDecayOptions options);
+  ISO_ARGUMENTS(options_)
   Tensor at(const Tensor& step) const override;
 
  private:
@@ -52,10 +56,12 @@ struct InverseTimeDecayOptions {
   double decay_rate = 0.5;
   bool staircase = false;
 };
+ISO_OPTIONS(InverseTimeDecayOptions, initial_learning_rate, decay_steps, decay_rate, staircase)
 // initial / (1 + decay_rate * step / decay_steps)
 class InverseTimeDecay final : public Schedule {
  public:
   explicit InverseTimeDecay(InverseTimeDecayOptions options);
+  ISO_ARGUMENTS(options_)
   Tensor at(const Tensor& step) const override;
 
  private:
@@ -66,10 +72,12 @@ struct PiecewiseConstantDecayOptions {
   std::vector<int64_t> boundaries;
   std::vector<double> values;  // one more than boundaries
 };
+ISO_OPTIONS(PiecewiseConstantDecayOptions, boundaries, values)
 // values[i] up to and including step boundaries[i]
 class PiecewiseConstantDecay final : public Schedule {
  public:
   explicit PiecewiseConstantDecay(PiecewiseConstantDecayOptions options);
+  ISO_ARGUMENTS(options_)
   Tensor at(const Tensor& step) const override;
 
  private:
@@ -83,9 +91,11 @@ struct PolynomialDecayOptions {
   double power = 1.0;
   bool cycle = false;
 };
+ISO_OPTIONS(PolynomialDecayOptions, initial_learning_rate, decay_steps, end_learning_rate, power, cycle)
 class PolynomialDecay final : public Schedule {
  public:
   explicit PolynomialDecay(PolynomialDecayOptions options);
+  ISO_ARGUMENTS(options_)
   Tensor at(const Tensor& step) const override;
 
  private:
@@ -99,9 +109,11 @@ struct CosineDecayOptions {
   std::optional<double> warmup_target;
   int64_t warmup_steps = 0;
 };
+ISO_OPTIONS(CosineDecayOptions, initial_learning_rate, decay_steps, alpha, warmup_target, warmup_steps)
 class CosineDecay final : public Schedule {
  public:
   explicit CosineDecay(CosineDecayOptions options);
+  ISO_ARGUMENTS(options_)
   Tensor at(const Tensor& step) const override;
 
  private:
@@ -115,9 +127,11 @@ struct CosineDecayRestartsOptions {
   double m_mul = 1.0;  // and starts so much higher
   double alpha = 0.0;
 };
+ISO_OPTIONS(CosineDecayRestartsOptions, initial_learning_rate, first_decay_steps, t_mul, m_mul, alpha)
 class CosineDecayRestarts final : public Schedule {
  public:
   explicit CosineDecayRestarts(CosineDecayRestartsOptions options);
+  ISO_ARGUMENTS(options_)
   Tensor at(const Tensor& step) const override;
 
  private:
@@ -133,10 +147,12 @@ struct OneCycleOptions {
   double final_div_factor = 1e4;
   bool three_phase = false;
 };
+ISO_OPTIONS(OneCycleOptions, max_lr, total_steps, pct_start, anneal_strategy, div_factor, final_div_factor, three_phase)
 // Up from max_lr / div_factor to max_lr, then down to (max_lr / div_factor) / final_div_factor.
 class OneCycle final : public Schedule {
  public:
   explicit OneCycle(OneCycleOptions options);
+  ISO_ARGUMENTS(options_)
   Tensor at(const Tensor& step) const override;
 
  private:
@@ -157,6 +173,7 @@ class LambdaSchedule final : public Schedule {
 class LearningRate {
  public:
   LearningRate(double value) : value_(value) {}
+  LearningRate(std::shared_ptr<const Schedule> schedule) : schedule_(std::move(schedule)) {}
   template <class S>
   requires std::is_base_of_v<Schedule, S> LearningRate(S schedule)
       : schedule_(std::make_shared<const S>(std::move(schedule))) {}

@@ -85,7 +85,8 @@ bool Optimizer::State::knows(const Parameters& variables) {
 }
 
 bool Optimizer::State::decays(const Variable& variable) const {
-  return std::find(undecayed.begin(), undecayed.end(), variable.state()->variable) == undecayed.end() &&
+  return std::none_of(undecayed.begin(), undecayed.end(),
+                      [&](const Variable& other) { return other.state()->variable == variable.state()->variable; }) &&
          std::none_of(undecayed_names.begin(), undecayed_names.end(),
                       [&](const std::string& part) { return variable.name().find(part) != std::string::npos; });
 }

@@ -51,7 +51,7 @@ struct Optimizer::State {
   std::vector<Tracked> tracked;
   std::unordered_map<uint64_t, size_t> index;  // of tracked, by variable id
   std::vector<std::pair<std::string, Variable>> globals;
-  std::vector<uint64_t> undecayed;
+  Parameters undecayed;
   std::vector<std::string> undecayed_names;
   int64_t calls = 0;
   // Values from before the update under way, of variables that update_one() may change.

@@ -52,7 +52,8 @@ SGD::SGD(const Parameters& parameters, SGDOptions o)
           common("SGD", o.lr, o.weight_decay),
           {o.momentum > 0 ? "sgd_momentum_update" : "sgd_update",
            o.momentum > 0 ? std::vector<Slot>{{"momentum_buffer"}} : std::vector<Slot>{},
-           numbers("SGD", 0, {{"beta_1", o.momentum}, {"dampening", o.dampening}, {"nesterov", o.nesterov}})}) {
+           numbers("SGD", 0, {{"beta_1", o.momentum}, {"dampening", o.dampening}, {"nesterov", o.nesterov}})}),
+      options_(o) {
   require_not_negative("SGD", "momentum", o.momentum);
   if (o.nesterov && (o.momentum <= 0 || o.dampening != 0))
     fail<ValueError>("SGD", "nesterov needs a momentum and no dampening, got momentum {} and dampening {}", o.momentum,
@@ -63,21 +64,24 @@ SGD::SGD(const Parameters& parameters, SGDOptions o)
 Adam::Adam(const Parameters& parameters, AdamOptions o)
     : FusedOptimizer(common("Adam", o.lr, o.weight_decay),
                      {o.amsgrad ? "amsgrad_update" : "adam_update", adam_slots<std::vector<Slot>>(o.amsgrad),
-                      moments("Adam", o.betas, o.eps)}) {
+                      moments("Adam", o.betas, o.eps)}),
+      options_(o) {
   build(parameters);
 }
 
 AdamW::AdamW(const Parameters& parameters, AdamWOptions o)
     : FusedOptimizer(common("AdamW", o.lr, o.weight_decay),
                      {o.amsgrad ? "amsgrad_update" : "adam_update", adam_slots<std::vector<Slot>>(o.amsgrad),
-                      with(moments("AdamW", o.betas, o.eps), "coupled_decay", false)}) {
+                      with(moments("AdamW", o.betas, o.eps), "coupled_decay", false)}),
+      options_(o) {
   build(parameters);
 }
 
 RMSprop::RMSprop(const Parameters& parameters, RMSpropOptions o)
     : FusedOptimizer(common("RMSprop", o.lr, o.weight_decay),
                      {rmsprop_op(o.centered, o.momentum > 0), rmsprop_slots<std::vector<Slot>>(o),
-                      numbers("RMSprop", o.eps, {{"beta_1", o.momentum}, {"beta_2", o.alpha}})}) {
+                      numbers("RMSprop", o.eps, {{"beta_1", o.momentum}, {"beta_2", o.alpha}})}),
+      options_(o) {
   require_decay("RMSprop", "alpha", o.alpha);
   require_not_negative("RMSprop", "momentum", o.momentum);
   build(parameters);
@@ -85,21 +89,24 @@ RMSprop::RMSprop(const Parameters& parameters, RMSpropOptions o)
 
 Adamax::Adamax(const Parameters& parameters, AdamaxOptions o)
     : FusedOptimizer(common("Adamax", o.lr, o.weight_decay),
-                     {"adamax_update", {{"exp_avg"}, {"exp_inf"}}, moments("Adamax", o.betas, o.eps)}) {
+                     {"adamax_update", {{"exp_avg"}, {"exp_inf"}}, moments("Adamax", o.betas, o.eps)}),
+      options_(o) {
   build(parameters);
 }
 
 NAdam::NAdam(const Parameters& parameters, NAdamOptions o)
     : FusedOptimizer(common("NAdam", o.lr, o.weight_decay),
                      {"nadam_update", adam_slots<std::vector<Slot>>(false),
-                      with(moments("NAdam", o.betas, o.eps), "momentum_decay", o.momentum_decay)}) {
+                      with(moments("NAdam", o.betas, o.eps), "momentum_decay", o.momentum_decay)}),
+      options_(o) {
   require_not_negative("NAdam", "momentum_decay", o.momentum_decay);
   build(parameters);
 }
 
 Adagrad::Adagrad(const Parameters& parameters, AdagradOptions o)
     : FusedOptimizer(common("Adagrad", o.lr, o.weight_decay),
-                     {"adagrad_update", {{"sum", o.initial_accumulator_value}}, numbers("Adagrad", o.eps, {})}) {
+                     {"adagrad_update", {{"sum", o.initial_accumulator_value}}, numbers("Adagrad", o.eps, {})}),
+      options_(o) {
   require_not_negative("Adagrad", "initial_accumulator_value", o.initial_accumulator_value);
   build(parameters);
 }
@@ -107,7 +114,8 @@ Adagrad::Adagrad(const Parameters& parameters, AdagradOptions o)
 Adadelta::Adadelta(const Parameters& parameters, AdadeltaOptions o)
     : FusedOptimizer(
           common("Adadelta", o.lr, o.weight_decay),
-          {"adadelta_update", {{"square_avg"}, {"acc_delta"}}, numbers("Adadelta", o.eps, {{"beta_2", o.rho}})}) {
+          {"adadelta_update", {{"square_avg"}, {"acc_delta"}}, numbers("Adadelta", o.eps, {{"beta_2", o.rho}})}),
+      options_(o) {
   require_decay("Adadelta", "rho", o.rho);
   build(parameters);
 }

@@ -21,9 +21,15 @@ struct SGDOptions {
   double weight_decay = 0;
   bool nesterov = false;
 };
+ISO_OPTIONS(SGDOptions, lr, momentum, dampening, weight_decay, nesterov)
 class SGD : public FusedOptimizer {
  public:
   explicit SGD(const Parameters& parameters, SGDOptions options = {});
+  ISO_ARGUMENTS(options_)
+  static SGD from_arguments(SGDOptions options) { return SGD(Parameters(), options); }
+
+ private:
+  SGDOptions options_;
 };
 
 struct AdamOptions {
@@ -33,9 +39,15 @@ struct AdamOptions {
   double weight_decay = 0;
   bool amsgrad = false;
 };
+ISO_OPTIONS(AdamOptions, lr, betas, eps, weight_decay, amsgrad)
 class Adam : public FusedOptimizer {
  public:
   explicit Adam(const Parameters& parameters, AdamOptions options = {});
+  ISO_ARGUMENTS(options_)
+  static Adam from_arguments(AdamOptions options) { return Adam(Parameters(), options); }
+
+ private:
+  AdamOptions options_;
 };
 
 struct AdamWOptions {
@@ -45,9 +57,15 @@ struct AdamWOptions {
   double weight_decay = 0.01;
   bool amsgrad = false;
 };
+ISO_OPTIONS(AdamWOptions, lr, betas, eps, weight_decay, amsgrad)
 class AdamW : public FusedOptimizer {
  public:
   explicit AdamW(const Parameters& parameters, AdamWOptions options = {});
+  ISO_ARGUMENTS(options_)
+  static AdamW from_arguments(AdamWOptions options) { return AdamW(Parameters(), options); }
+
+ private:
+  AdamWOptions options_;
 };
 
 struct RMSpropOptions {
@@ -58,9 +76,15 @@ struct RMSpropOptions {
   double momentum = 0;
   bool centered = false;
 };
+ISO_OPTIONS(RMSpropOptions, lr, alpha, eps, weight_decay, momentum, centered)
 class RMSprop : public FusedOptimizer {
  public:
   explicit RMSprop(const Parameters& parameters, RMSpropOptions options = {});
+  ISO_ARGUMENTS(options_)
+  static RMSprop from_arguments(RMSpropOptions options) { return RMSprop(Parameters(), options); }
+
+ private:
+  RMSpropOptions options_;
 };
 
 struct AdamaxOptions {
@@ -69,9 +93,15 @@ struct AdamaxOptions {
   double eps = 1e-8;
   double weight_decay = 0;
 };
+ISO_OPTIONS(AdamaxOptions, lr, betas, eps, weight_decay)
 class Adamax : public FusedOptimizer {
  public:
   explicit Adamax(const Parameters& parameters, AdamaxOptions options = {});
+  ISO_ARGUMENTS(options_)
+  static Adamax from_arguments(AdamaxOptions options) { return Adamax(Parameters(), options); }
+
+ private:
+  AdamaxOptions options_;
 };
 
 struct NAdamOptions {
@@ -81,9 +111,15 @@ struct NAdamOptions {
   double weight_decay = 0;
   double momentum_decay = 0.004;
 };
+ISO_OPTIONS(NAdamOptions, lr, betas, eps, weight_decay, momentum_decay)
 class NAdam : public FusedOptimizer {
  public:
   explicit NAdam(const Parameters& parameters, NAdamOptions options = {});
+  ISO_ARGUMENTS(options_)
+  static NAdam from_arguments(NAdamOptions options) { return NAdam(Parameters(), options); }
+
+ private:
+  NAdamOptions options_;
 };
 
 struct AdagradOptions {
@@ -92,9 +128,15 @@ struct AdagradOptions {
   double initial_accumulator_value = 0;
   double eps = 1e-10;
 };
+ISO_OPTIONS(AdagradOptions, lr, weight_decay, initial_accumulator_value, eps)
 class Adagrad : public FusedOptimizer {
  public:
   explicit Adagrad(const Parameters& parameters, AdagradOptions options = {});
+  ISO_ARGUMENTS(options_)
+  static Adagrad from_arguments(AdagradOptions options) { return Adagrad(Parameters(), options); }
+
+ private:
+  AdagradOptions options_;
 };
 
 struct AdadeltaOptions {
@@ -103,9 +145,15 @@ struct AdadeltaOptions {
   double eps = 1e-6;
   double weight_decay = 0;
 };
+ISO_OPTIONS(AdadeltaOptions, lr, rho, eps, weight_decay)
 class Adadelta : public FusedOptimizer {
  public:
   explicit Adadelta(const Parameters& parameters, AdadeltaOptions options = {});
+  ISO_ARGUMENTS(options_)
+  static Adadelta from_arguments(AdadeltaOptions options) { return Adadelta(Parameters(), options); }
+
+ private:
+  AdadeltaOptions options_;
 };
 
 }  // namespace isochron::optim
