@@ -117,7 +117,7 @@ PIPELINE_LIMITS = {
     "pipeline-jpeg": (MEMORY,),
     "pipeline-csv": (MEMORY,),
     "pipeline-tfrecord": (MEMORY,),
-    "pipeline-sleep": (("first pass", lambda run: run["passes_ms"][0], "ms", 250), MEMORY),
+    "pipeline-sleep": (("first pass", lambda run: run["passes_ms"][0], "ms", 250),),
     "pipeline-overhead": (("per element", lambda run: 1e9 / run["elements_per_s"], "ns", 100),),
 }
 

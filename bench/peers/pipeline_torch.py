@@ -7,6 +7,8 @@ arguments = parse_arguments(["workers0", "workers2", "pandas"])
 import torch
 
 torch.set_num_threads(arguments.threads)
+if arguments.mode == "pandas":
+    import pandas
 
 
 def jpeg():
@@ -43,8 +45,6 @@ class PandasBatches:
     """The whole file by pandas.read_csv, as tensors, then slices; read anew in each pass."""
 
     def __iter__(self):
-        import pandas
-
         table = pandas.read_csv(arguments.folder + "/rows.csv")
         y = torch.from_numpy(table["y"].to_numpy(copy=True))
         x = torch.from_numpy(table.drop(columns="y").to_numpy("float32", copy=True))

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int64_t kChunkNs = 100'000;    // a claim should be worth its lock
 constexpr int64_t kHelpNs = 1'000'000;   // the consumer does not start what takes longer
-constexpr int64_t kAheadNs = 2'000'000;  // cheap elements: so much work lies ready
+constexpr int64_t kAheadNs = 1'000'000;  // cheap elements: so much work lies ready
 constexpr int64_t kMostSlots = 256;
 constexpr int64_t kUsualBytes = int64_t{32} << 20;  // of slots, unless threads sleep
 constexpr int kThreadsAsked = 8;                    // at most, for what they do

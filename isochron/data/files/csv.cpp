@@ -210,7 +210,11 @@ class CsvRows : public IndexedSource {
 
  private:
   size_t block_of(int64_t i) const {
-    return static_cast<size_t>(std::upper_bound(starts_.begin(), starts_.end(), i) - starts_.begin()) - 1;
+    size_t block = last_block_.load(std::memory_order_relaxed);  // mostly the one asked for last
+    if (i >= starts_[block] && i < starts_[block + 1]) return block;
+    block = static_cast<size_t>(std::upper_bound(starts_.begin(), starts_.end(), i) - starts_.begin()) - 1;
+    last_block_.store(block, std::memory_order_relaxed);
+    return block;
   }
   std::vector<std::string> paths_;
   Opening opening_;
@@ -220,6 +224,7 @@ class CsvRows : public IndexedSource {
   std::vector<size_t> file_of_block_;
   Names names_;
   bool texts_ = false;
+  mutable std::atomic<size_t> last_block_{0};
 };
 
 class CsvStreamReader : public StreamReader {

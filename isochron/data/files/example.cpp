@@ -220,7 +220,7 @@ ExampleParser::ExampleParser(std::vector<std::pair<std::string, Feature>> featur
       slot.fallback.resize(slot.elements * size_of(feature.dtype));
       visit_dtype(feature.dtype, [&]<class T>(Type<T>) {
         for (size_t i = 0; i < slot.elements; ++i) {
-          const auto value = static_cast<T>(feature.fallback[feature.fallback.size() == 1 ? 0 : i]);
+          const auto value = static_cast<T>(slot.feature.fallback[slot.feature.fallback.size() == 1 ? 0 : i]);
           std::memcpy(slot.fallback.data() + i * sizeof(T), &value, sizeof(T));
         }
       });
