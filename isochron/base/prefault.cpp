@@ -25,16 +25,22 @@ constexpr size_t kLarge = size_t{64} << 20;
 // The kernel holds a lock meanwhile that the caller's own mmap() needs.
 constexpr size_t kPiece = 8 * kPage;
 
+constexpr size_t kHuge = size_t{2} << 20;
+
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
+#endif
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
 #endif
 
 class Helper {
  public:
-  void add(uintptr_t begin, uintptr_t end) {
+  // Advises the kernel about the range, a piece at a time.
+  void add(uintptr_t begin, uintptr_t end, size_t piece, int advice) {
     std::lock_guard lock(mutex_);
     if (last_ - first_ == ranges_.size()) return;
-    ranges_[last_++ % ranges_.size()] = {begin, end};
+    ranges_[last_++ % ranges_.size()] = {begin, end, piece, advice};
     if (runs_) {
       more_.notify_one();
       return;
@@ -55,6 +61,8 @@ class Helper {
  private:
   struct Range {
     uintptr_t begin, end;
+    size_t piece;
+    int advice;
   };
 
   void loop() {
@@ -64,8 +72,8 @@ class Helper {
       more_.wait(lock, [this] { return first_ != last_; });
       const Range range = ranges_[first_++ % ranges_.size()];
       lock.unlock();
-      for (uintptr_t at = range.begin; at < range.end; at += kPiece)
-        if (madvise(reinterpret_cast<void*>(at), std::min(kPiece, range.end - at), MADV_POPULATE_WRITE) != 0) break;
+      for (uintptr_t at = range.begin; at < range.end; at += range.piece)
+        if (madvise(reinterpret_cast<void*>(at), std::min(range.piece, range.end - at), range.advice) != 0) break;
       lock.lock();
     }
   }
@@ -98,7 +106,14 @@ void prefault(void* begin, size_t bytes) {
   static const bool worth_it = available_cpus() > 1;
   if (!worth_it || bytes < kSmall || bytes > kLarge) return;
   const auto first = reinterpret_cast<uintptr_t>(begin) / kPage * kPage;
-  helper().add(first, (reinterpret_cast<uintptr_t>(begin) + bytes + kPage - 1) / kPage * kPage);
+  helper().add(first, (reinterpret_cast<uintptr_t>(begin) + bytes + kPage - 1) / kPage * kPage, kPiece,
+               MADV_POPULATE_WRITE);
+}
+
+void merge_pages(void* begin, size_t bytes) {
+  const auto at = reinterpret_cast<uintptr_t>(begin);
+  const uintptr_t first = (at + kHuge - 1) / kHuge * kHuge, last = (at + bytes) / kHuge * kHuge;
+  if (first < last) helper().add(first, last, kHuge, MADV_COLLAPSE);
 }
 
 namespace {
@@ -113,9 +128,17 @@ Reserve& reserve() {
   return *reserve;
 }
 
+// What may become huge pages begins where one can begin.
 std::byte* mapped(size_t bytes) {
-  void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return pages == MAP_FAILED ? nullptr : static_cast<std::byte*>(pages);
+  const size_t spare = bytes >= kHuge ? kHuge - kPage : 0;
+  void* pages = mmap(nullptr, bytes + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) return nullptr;
+  auto* begin = static_cast<std::byte*>(pages);
+  if (spare == 0) return begin;
+  const size_t before = (kHuge - reinterpret_cast<uintptr_t>(begin) % kHuge) % kHuge;
+  if (before > 0) munmap(begin, before);
+  if (before < spare) munmap(begin + before + bytes, spare - before);
+  return begin + before;
 }
 
 }  // namespace

@@ -8,16 +8,24 @@ namespace isochron {
 namespace {
 std::byte* block = nullptr;
 size_t block_bytes = 0;
+int64_t uses = 0;
+
+// After so many plans have run in it, the block is likely to stay.
+constexpr int64_t kSettled = 12;
 }  // namespace
 
 std::byte* workspace(size_t bytes) {
-  if (bytes <= block_bytes) return block;
+  if (bytes <= block_bytes) {
+    if (++uses == kSettled) merge_pages(block, block_bytes);
+    return block;
+  }
   ScopedSpan span(Phase::allocate, "workspace");
   const size_t rounded = (bytes + 4095) / 4096 * 4096;
   release_workspace();
   block = static_cast<std::byte*>(map_pages(rounded));
   if (!block) fail<MemoryError>("workspace", "no memory for temporaries of {} bytes", bytes);
   block_bytes = rounded;
+  uses = 0;
   prefault(block, block_bytes);
   return block;
 }

@@ -49,6 +49,15 @@ class RecurrentKernel : public Kernel {
   Range block(int64_t i) const { return {i * panel_, std::min(panel_, l_.units - i * panel_)}; }
   Share blocks_of(const KernelFrame& f) const { return share_of(f, blocks_); }
 
+  // Asks for a block of units of all examples, before the product that comes first: its rows are too far apart for the
+  // hardware to guess, and would be waited for one by one.
+  void ask_for(const T* block, int64_t width, int64_t step, int64_t gates = 1) const {
+    for (int64_t r = 0; r < l_.batch; ++r)
+      for (int64_t g = 0; g < gates; ++g)
+        for (int64_t i = 0; i < width; i += static_cast<int64_t>(64 / sizeof(T)))
+          __builtin_prefetch(block + r * step + g * l_.units + i);
+  }
+
   // C (batch, n) (+)= A (batch, k) times a panel (k, n).
   Product<T> panel_product(const T* a, int64_t lda, const T* panel, int64_t k, int64_t n, T* c, int64_t ldc,
                            bool accumulate) const {
@@ -92,6 +101,10 @@ class ForwardKernel final : public RecurrentKernel<T> {
   explicit ForwardKernel(const Layout& layout) : Base(layout, layout.units) {}
   int stages() const override { return static_cast<int>(l_.steps) + 1; }
   size_t scratch_bytes(int) const override { return sums_bytes() + this->product_scratch(); }
+  // Gates over the sums they are made of.
+  bool in_place(size_t input, size_t output) const override {
+    return input == 0 && ((l_.kind == CellKind::lstm && output == 2) || (l_.kind == CellKind::gru && output == 1));
+  }
   void run(const KernelFrame& f) const override {
     const Share mine = blocks_of(f);
     for (int64_t b = mine.begin; b < mine.end; ++b) f.stage == 0 ? pack(f, b) : step(f, b, f.stage - 1);
@@ -120,6 +133,7 @@ class ForwardKernel final : public RecurrentKernel<T> {
     void* inner = static_cast<std::byte*>(f.scratch) + sums_bytes();
     T* h = f.out<T>(0);
     const T* h_prev = t ? h + (t - 1) * l_.state() : f.in<T>(2);
+    this->ask_for(f.in<T>(0) + t * l_.sums() + first, width, l_.gates * l_.units, l_.gates);
     for (int64_t g = 0; g < l_.gates; ++g)
       run_product(this->panel_product(h_prev, l_.units, panel(f, b, g), l_.units, width, sums + g * width,
                                       l_.gates * width, false),
@@ -155,7 +169,7 @@ class BackwardKernel final : public RecurrentKernel<T> {
   using Base::l_, Base::panel_, Base::blocks_, Base::block, Base::blocks_of;
 
  public:
-  explicit BackwardKernel(const Layout& layout) : Base(layout, layout.units) {
+  explicit BackwardKernel(const Layout& layout) : Base(layout, layout.gates * layout.units) {
     first_ = lstm() ? 2 : 1;
     saved_ = first_ + (l_.kind == CellKind::lstm || gru() ? 4 : 3) + (l_.masked ? 1 : 0);
   }
@@ -166,6 +180,10 @@ class BackwardKernel final : public RecurrentKernel<T> {
     for (const bool only_first : {false, true})
       bytes = std::max(bytes, kernels::gemm_scratch_bytes(weight_shape(only_first), threads));
     return bytes;
+  }
+  // Gradients of the sums over the gates, which stand in z's place too.
+  bool in_place(size_t input, size_t output) const override {
+    return output == 0 && (lstm() || gru()) && (input == first_ || input == gates());
   }
   void run(const KernelFrame& f) const override {
     const Share mine = blocks_of(f);
@@ -180,6 +198,7 @@ class BackwardKernel final : public RecurrentKernel<T> {
         }
         continue;
       }
+      if (t >= 0) ask_for_step(f, b, t);
       if (t + 1 < l_.steps) to_step_before(f, b, t + 1);
       if (t >= 0) step(f, b, t);
     }
@@ -189,6 +208,7 @@ class BackwardKernel final : public RecurrentKernel<T> {
  private:
   bool lstm() const { return l_.kind == CellKind::lstm; }
   bool gru() const { return l_.kind == CellKind::gru; }
+  size_t gates() const { return saved_ + (lstm() ? 2 : 1); }
   T* recurrent_gradients(const KernelFrame& f) const { return f.out<T>(gru() ? 3 : 0); }
 
   // Columns first .. first + width of u^T, gate by gate: (gates * units, width).
@@ -204,14 +224,21 @@ class BackwardKernel final : public RecurrentKernel<T> {
       for (int64_t k = 0; k < depth; ++k) to[k * width + j] = from[k];
     }
   }
-  // dh_{t-1} += drecurrent_t u^T for the units of block b, a gate at a time so that its panel stays in L1.
+  // dh_{t-1} += drecurrent_t u^T for the units of block b.
   void to_step_before(const KernelFrame& f, int64_t b, int64_t t) const {
     const auto [first, width] = block(b);
-    const T* sums = recurrent_gradients(f) + t * l_.sums();
-    for (int64_t g = 0; g < l_.gates; ++g)
-      run_product(this->panel_product(sums + g * l_.units, l_.gates * l_.units, panel(f, b) + g * l_.units * width,
-                                      l_.units, width, f.out<T>(2) + first, l_.units, true),
-                  f.scratch);
+    run_product(this->panel_product(recurrent_gradients(f) + t * l_.sums(), l_.gates * l_.units, panel(f, b),
+                                    l_.gates * l_.units, width, f.out<T>(2) + first, l_.units, true),
+                f.scratch);
+  }
+  // What step t reads.
+  void ask_for_step(const KernelFrame& f, int64_t b, int64_t t) const {
+    const auto [first, width] = block(b);
+    const int64_t at = t * l_.state() + first, gates_at = t * l_.sums() + first, step = l_.gates * l_.units;
+    if (lstm() || gru()) this->ask_for(f.in<T>(gates()) + gates_at, width, step, l_.gates);
+    this->ask_for(f.in<T>(0) + at, width, l_.units);
+    if (lstm()) this->ask_for(f.in<T>(1) + at, width, l_.units);
+    if (t > 0) this->ask_for(f.in<T>(saved_ + (lstm() ? 1 : 0)) + at - l_.state(), width, l_.units);
   }
   void step(const KernelFrame& f, int64_t b, int64_t t) const {
     const auto [first, width] = block(b);
@@ -233,9 +260,9 @@ class BackwardKernel final : public RecurrentKernel<T> {
       cell.dc = f.out<T>(3) + first;
       cell.c = c + at;
       cell.c_prev = t ? c + at - l_.state() : f.in<T>(first_ + 3) + first;
-      cell.gates = const_cast<T*>(f.in<T>(saved_ + 2)) + gates_at;
+      cell.gates = const_cast<T*>(f.in<T>(gates())) + gates_at;
     } else if (gru()) {
-      cell.gates = const_cast<T*>(f.in<T>(saved_ + 1)) + gates_at;
+      cell.gates = const_cast<T*>(f.in<T>(gates())) + gates_at;
       cell.recurrent = const_cast<T*>(f.in<T>(saved_ + 2)) + at;
       cell.drecurrent = f.out<T>(3) + gates_at;
     }

@@ -88,25 +88,38 @@ double dot_of(const double* a, const double* b, int64_t n) {
   return ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
 }
 
-// Rows (or columns, the fewer) of a random matrix made orthonormal by modified Gram-Schmidt, done twice.
+// a loses its part along the unit vector b.
+void subtract_part(double* a, const double* b, int64_t n) {
+  const double part = dot_of(a, b, n);
+  for (int64_t k = 0; k < n; ++k) a[k] -= part * b[k];
+}
+
+// Makes `count` rows of v orthonormal by modified Gram-Schmidt. Several rows at a time meet a row before them, while
+// that is in cache.
+void make_orthonormal(double* v, int64_t count, int64_t length) {
+  constexpr int64_t kRows = 8;
+  for (int64_t first = 0; first < count; first += kRows) {
+    const int64_t last = std::min(first + kRows, count);
+    for (int64_t j = 0; j < first; ++j)
+      for (int64_t i = first; i < last; ++i) subtract_part(v + i * length, v + j * length, length);
+    for (int64_t i = first; i < last; ++i) {
+      double* a = v + i * length;
+      for (int64_t j = first; j < i; ++j) subtract_part(a, v + j * length, length);
+      const double scale = 1 / std::sqrt(dot_of(a, a, length));
+      for (int64_t k = 0; k < length; ++k) a[k] *= scale;
+    }
+  }
+}
+
+// Rows (or columns, the fewer) of a random matrix made orthonormal; a second time where float32 would not hide the
+// rounding errors of the first.
 Tensor orthogonal_fill(const Shape& shape, DType dtype, RandomSource source, double gain) {
   if (shape.rank() < 2) fail<ShapeError>("orthogonal", "needs at least two axes, got {}", shape);
   const int64_t columns = shape[-1], rows = shape.elements() / std::max<int64_t>(columns, 1);
   const int64_t count = std::min(rows, columns), length = std::max(rows, columns);
   std::vector<double> v(static_cast<size_t>(count * length));
   fill_normal(v.data(), {source.seed, source.stream}, 0, count * length, 0.0, 1.0);
-  for (int64_t i = 0; i < count; ++i) {
-    double* a = v.data() + i * length;
-    for (int pass = 0; pass < 2; ++pass)
-      for (int64_t j = 0; j < i; ++j) {
-        const double* b = v.data() + j * length;
-        const double dot = dot_of(a, b, length);
-        for (int64_t k = 0; k < length; ++k) a[k] -= dot * b[k];
-      }
-    const double scale = gain / std::sqrt(dot_of(a, a, length));
-    // Later vectors are made orthogonal to this one at length 1; the gain comes at the end.
-    for (int64_t k = 0; k < length; ++k) a[k] *= scale / gain;
-  }
+  for (int pass = 0; pass < (dtype == DType::float64 ? 2 : 1); ++pass) make_orthonormal(v.data(), count, length);
   return filled(shape, dtype, [&]<class T>(T* out, int64_t begin, int64_t end) {
     for (int64_t at = begin; at < end; ++at) {
       const int64_t row = at / columns, column = at % columns;

@@ -13,14 +13,16 @@ constexpr const char* kOnePass =
     "it is a first derivative computed in one loop; unroll the cell with plain ops for more";
 
 // Forward: z, recurrent, h0, then c0 (lstm) or the bias (gru), then a mask when there is one.
-// Backward: dh, then of the lstm dc, then the forward op's inputs, then its outputs.
+// Backward: dh, then of the lstm dc, then the forward op's inputs, then its outputs. Of z it needs the shape alone; an
+// output takes its place, so that z need not be kept.
 struct Cell {
   const char* name;
   int64_t gates;
   size_t inputs;   // without the mask
   size_t outputs;  // lstm: h, c, gates; gru: h, gates, recurrent part of the candidate; rnn: h
+  int like_z;      // the output shaped like z
 };
-constexpr Cell kLstmCell{"lstm", 4, 4, 3}, kGruCell{"gru", 3, 4, 3}, kRnnCell{"simple_rnn", 1, 3, 1};
+constexpr Cell kLstmCell{"lstm", 4, 4, 3, 2}, kGruCell{"gru", 3, 4, 3, 1}, kRnnCell{"simple_rnn", 1, 3, 1, 0};
 
 struct Extents {
   int64_t steps, batch, units;
@@ -95,7 +97,8 @@ std::vector<Tensor> backward_inputs(G g, const Cell& cell) {
   };
   in.push_back(gradient(0));
   if (cell.gates == 4) in.push_back(gradient(1));
-  for (size_t i = 0; i < g.inputs(); ++i) in.push_back(g.input(i));
+  in.push_back(g.output(cell.like_z));
+  for (size_t i = 1; i < g.inputs(); ++i) in.push_back(g.input(i));
   for (size_t i = 0; i < cell.outputs; ++i) in.push_back(g.output(static_cast<int>(i)));
   return in;
 }

@@ -49,6 +49,22 @@ TEST(Prefault, PagesBecomePresentAndKeepTheirContents) {
   munmap(block, kBytes);
 }
 
+TEST(Prefault, MergedPagesKeepTheirContents) {
+  constexpr size_t kHuge = size_t{2} << 20, kLong = 2 * kHuge + 3 * kPage;
+  auto* block = static_cast<unsigned char*>(map_pages(kLong));
+  ASSERT_NE(block, nullptr);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % kHuge, 0u);
+  for (size_t i = 0; i < kLong; i += 61) block[i] = static_cast<unsigned char>(i % 251);
+  for (int round = 0; round < 3; ++round) {
+    merge_pages(block, kLong);
+    merge_pages(block + kPage, kHuge);  // holds no whole huge page
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    for (size_t i = 0; i < kLong; ++i) ASSERT_EQ(block[i], i % 61 ? 0 : i % 251) << i;
+  }
+  unmap_pages(block, kLong);
+  merge_pages(block, kLong);  // it is gone
+}
+
 TEST(Prefault, MemoryThatIsGoneDoesNoHarm) {
   for (int i = 0; i < 200; ++i) {
     void* block = fresh_pages();
