@@ -31,6 +31,7 @@
 #include "isochron/optim/optimizers.h"
 #include "isochron/optim/torch_optimizers.h"
 #include "isochron/passes/passes.h"
+#include "isochron/profiler/profile.h"
 #include "isochron/report/epoch_report.h"
 #include "isochron/timeline/timeline.h"
 #include "isochron/train/callback.h"

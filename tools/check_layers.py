@@ -11,7 +11,7 @@ import re
 import sys
 
 FOUNDATION = ["base", "timeline"]
-ENGINE = ["tensor", "ops", "graph", "passes", "kernels", "exec", "data", "optim", "nn", "checkpoint", "dist", "train"]
+ENGINE = ["tensor", "ops", "graph", "passes", "kernels", "exec", "profiler", "data", "optim", "nn", "checkpoint", "dist", "train"]
 DOCTOR = ["readers", "observe", "diagnose", "report"]
 # The one bridge between the columns: training explains itself with the doctor's words.
 BRIDGES = {"train": {"diagnose", "report"}}

@@ -6,12 +6,32 @@
 
 #include "isochron/base/clock.h"
 #include "isochron/base/threads.h"
+#include "isochron/exec/plan_observer.h"
 #include "isochron/exec/workspace.h"
+#include "isochron/graph/walk.h"
 #include "isochron/timeline/timeline.h"
 
 namespace isochron {
+namespace {
 
+PlanObserver* g_observer = nullptr;  // guarded by graph_mutex()
+std::atomic<uint64_t> g_next_id{1};
+
+}  // namespace
+
+void set_plan_observer(PlanObserver* observer) {
+  std::lock_guard lock(graph_mutex());
+  g_observer = observer;
+}
+
+Executable::Executable() : id_(g_next_id.fetch_add(1, std::memory_order_relaxed)) {}
 Executable::~Executable() = default;
+
+Executable::CallInfo Executable::call(size_t i) const {
+  const Instruction& call = instructions_[i];
+  return {call.node < 0 ? nullptr : &graph_.nodes[static_cast<size_t>(call.node)], call.implementation, call.phase,
+          call.serial || !call.kernel->parallel()};
+}
 
 void Executable::prepare_memory(int shares) {
   if (shares != shares_) {
@@ -53,14 +73,24 @@ void Executable::run(std::span<void* const> inputs, std::span<void* const> outpu
   prepare_memory(shares);
   resolve(inputs, outputs);
   fault_.clear();
+  PlanObserver* const observer = g_observer;
+  if (observer) {
+    stamps_.assign(2 * instructions_.size() * static_cast<size_t>(shares), 0);
+    observer->plan_begins();
+  }
   const int64_t start = monotonic_ns();
   const int threads = team_.threads(shares, start);
   // What thread 0 spends outside its calls it spends on the other threads: waking them, waiting for the last one.
   std::optional<ScopedSpan> span;
   if (threads > 1) span.emplace(Phase::sync, "threads");
-  team.parallel(threads, [this, check_numbers](int thread, int of) { run_shares(thread, of, check_numbers); });
+  team.parallel(threads, [&](int thread, int of) {
+    run_shares(thread, of, check_numbers,
+               observer ? stamps_.data() + 2 * instructions_.size() * static_cast<size_t>(thread) : nullptr);
+  });
   const int64_t end = monotonic_ns();
   team_.ran(end - start, end);
+  span.reset();
+  if (observer) observer->plan_ran(*this, {stamps_.data(), instructions_.size(), threads, start, end});
   if (fault_.found()) raise_fault();
 }
 
@@ -78,16 +108,20 @@ void meet(ThreadTeam& team, int thread) {
 }  // namespace
 
 // Thread `thread` of `threads` computes every threads-th of the shares.
-void Executable::run_shares(int thread, int threads, bool check_numbers) {
+void Executable::run_shares(int thread, int threads, bool check_numbers, int64_t* stamps) {
   ThreadTeam& team = ThreadTeam::global();
   std::byte* const shared = workspace_ + arena_bytes_;
   std::byte* const scratch = shared + shared_bytes_;
   // Thread 0 accounts for the time, phase by phase: one clock reading where the phase changes.
   std::optional<ScopedSpan> span;
   Phase phase = Phase::other;
+  int64_t stamp = stamps ? monotonic_ns() : 0;
   for (size_t i = 0; i < instructions_.size(); ++i) {
     const Instruction& call = instructions_[i];
-    if (call.barrier_before && threads > 1) meet(team, thread);
+    if (call.barrier_before && threads > 1) {
+      meet(team, thread);
+      if (stamps) stamp = monotonic_ns();
+    }
     if (thread == 0 && call.phase != phase) {
       phase = call.phase;
       if (span)
@@ -117,6 +151,10 @@ void Executable::run_shares(int thread, int threads, bool check_numbers) {
         frame.scratch = scratch + scratch_bytes_ * static_cast<size_t>(share);
         call.kernel->run(frame);
       }
+    }
+    if (stamps) {
+      stamps[2 * i] = stamp;
+      stamps[2 * i + 1] = stamp = monotonic_ns();
     }
   }
 }

@@ -37,8 +37,19 @@ class Executable {
   int64_t arena_bytes() const { return arena_bytes_; }
   double compile_seconds() const { return compile_seconds_; }
   double flops() const { return flops_; }
+  // Different for every plan of the process.
+  uint64_t id() const { return id_; }
   // The kernel calls in order, with their implementation, memory and barriers.
   std::string to_string() const;
+
+  struct CallInfo {
+    const GraphNode* node;  // null: a copy the compiler added
+    const char* implementation;
+    Phase phase;
+    bool serial;  // one thread does it
+  };
+  size_t calls() const { return instructions_.size(); }
+  CallInfo call(size_t i) const;
 
  private:
   friend class Compiler;
@@ -60,10 +71,10 @@ class Executable {
     bool gate_before = false;     // the first that changes an input: stop here if the data are at fault
     bool checks_numbers = false;  // check_finite
   };
-  Executable() = default;
+  Executable();
   void resolve(std::span<void* const> inputs, std::span<void* const> outputs);
   void prepare_memory(int shares);
-  void run_shares(int thread, int threads, bool check_numbers);
+  void run_shares(int thread, int threads, bool check_numbers, int64_t* stamps);
   [[noreturn]] void raise_fault();
 
   Graph graph_;
@@ -74,6 +85,7 @@ class Executable {
   int64_t arena_bytes_ = 0;
   bool parallel_ = false;
   double compile_seconds_ = 0, flops_ = 0;
+  uint64_t id_;
 
   TeamChoice team_;
   // Working memory for this many shares, after the arena in the shared workspace.
@@ -81,6 +93,7 @@ class Executable {
   size_t scratch_bytes_ = 0, shared_bytes_ = 0;
   std::byte* workspace_ = nullptr;
   DataFault fault_, ignored_;
+  std::vector<int64_t> stamps_;  // while somebody observes
 };
 
 }  // namespace isochron

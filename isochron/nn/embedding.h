@@ -20,11 +20,10 @@ struct EmbeddingOptions {
   bool mask_zero = false;  // token 0 is padding: masked for the layers behind
   bool lazy_updates = false;
   DType dtype = DType::float32;
-  std::string dtype_policy = {};  // see Layer::set_dtype_policy(); empty: as the model says
   std::string name = {};
 };
 ISO_OPTIONS(EmbeddingOptions, embeddings_initializer, embeddings_regularizer, embeddings_constraint, mask_zero,
-            lazy_updates, dtype, dtype_policy, name)
+            lazy_updates, dtype, name)
 
 class Embedding : public Layer {
  public:

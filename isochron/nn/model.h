@@ -36,6 +36,9 @@ namespace isochron {
 class Callback;       // train/callback.h
 class History;        // train/history.h
 class TrainingState;  // train/training.h
+namespace profiler {
+class Profile;  // profiler/profile.h
+}
 namespace data {
 class Dataset;  // data/dataset.h
 }
@@ -79,7 +82,8 @@ struct FitOptions {
   std::optional<int64_t> validation_steps = {};
   int verbose = 1;  // 0 silent, 1 progress line, 2 one line an epoch
   std::vector<std::shared_ptr<Callback>> callbacks = {};
-  bool timeline = true;  // keep the record behind History::epoch_report()
+  bool timeline = true;                             // keep the record behind History::epoch_report()
+  isochron::profiler::Profile* profiler = nullptr;  // started with training, told of every step, stopped at the end
 };
 
 struct EvaluateOptions {
@@ -99,7 +103,6 @@ using Logs = std::vector<std::pair<std::string, double>>;
 
 struct ModelOptions {
   std::string name = {};
-  std::string dtype_policy = {};  // of all layers: "mixed_bfloat16"; see Layer::set_dtype_policy()
 };
 struct ModelGraph;  // model_graph.h
 
@@ -178,7 +181,7 @@ class Sequential : public Model {
  public:
   Sequential() = default;
   Sequential(std::initializer_list<AnyLayer> layers);
-  explicit Sequential(const std::vector<AnyLayer>& layers, ModelOptions options = {});
+  explicit Sequential(const std::vector<AnyLayer>& layers);
 
   void add(const AnyLayer& layer);
   void pop();

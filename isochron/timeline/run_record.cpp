@@ -40,6 +40,7 @@ json to_json(const Epoch& e) {
   if (e.first_step_seconds) out["first_step_seconds"] = *e.first_step_seconds;
   if (e.input_seconds) out["input_seconds"] = *e.input_seconds;
   if (e.tail_seconds) out["tail_seconds"] = *e.tail_seconds;
+  if (!e.callbacks.empty()) out["callbacks"] = e.callbacks;
   if (e.resolution > 0) out["resolution"] = e.resolution;
   return out;
 }
@@ -116,9 +117,10 @@ Epoch epoch_from(const json& in) {
   e.input_seconds = optional_of<double>(in, "input_seconds");
   e.tail_seconds = optional_of<double>(in, "tail_seconds");
   e.resolution = in.value("resolution", 0.0);
-  if (auto it = in.find("metrics"); it != in.end())
-    for (const auto& [name, value] : it->items())
-      if (value.is_number()) e.metrics[name] = value;
+  for (auto [key, values] : {std::pair("metrics", &e.metrics), std::pair("callbacks", &e.callbacks)})
+    if (auto it = in.find(key); it != in.end())
+      for (const auto& [name, value] : it->items())
+        if (value.is_number()) (*values)[name] = value;
   return e;
 }
 
@@ -146,6 +148,12 @@ std::string RunRecord::to_json(int indent) const {
     out["profiles"] = json::array();
     for (const Profile& p : profiles) out["profiles"].push_back(isochron::to_json(p));
   }
+  for (const InputStage& stage : input_stages)
+    out["input_stages"].push_back({{"name", stage.name},
+                                   {"elements", stage.elements},
+                                   {"busy_seconds", stage.busy_seconds},
+                                   {"threads", stage.threads},
+                                   {"wait_seconds", stage.wait_seconds}});
   if (wall_start) out["wall_start"] = *wall_start;
   if (planned_epochs) out["planned_epochs"] = *planned_epochs;
   if (open_epoch) {
@@ -182,6 +190,10 @@ RunRecord RunRecord::from_json(const std::string& text) {
       run.facts.push_back(
           {f.at("key"), f.at("value"), f.value("source", ""), optional_of<double>(f, "time"), f.value("epoch", 0)});
     for (const json& p : in.value("profiles", json::array())) run.profiles.push_back(profile_from(p));
+    for (const json& stage : in.value("input_stages", json::array()))
+      run.input_stages.push_back({stage.at("name"), stage.value("elements", int64_t{0}),
+                                  stage.value("busy_seconds", 0.0), stage.value("threads", 0),
+                                  stage.value("wait_seconds", 0.0)});
     run.wall_start = optional_of<double>(in, "wall_start");
     run.planned_epochs = optional_of<int>(in, "planned_epochs");
     if (auto it = in.find("open_epoch"); it != in.end())

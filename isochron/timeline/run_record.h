@@ -56,6 +56,7 @@ struct Epoch {
   std::optional<double> first_step_seconds;  // from the epoch's start to the end of its first step
   std::optional<double> input_seconds;       // the part spent waiting for batches
   std::optional<double> tail_seconds;        // from the end of its last step to its own end
+  std::map<std::string, double> callbacks;   // seconds spent in each
   double resolution = 0;                     // `seconds` may be off by this much: logs round
 };
 
@@ -95,6 +96,15 @@ struct Profile {
   std::vector<ProfileOp> ops;
 };
 
+// What one stage of the input pipeline did over the whole run.
+struct InputStage {
+  std::string name;
+  int64_t elements = 0;
+  double busy_seconds = 0;  // in all its threads together
+  int threads = 0;          // that run it ahead of training; 0: none of its own
+  double wait_seconds = 0;  // that its consumer waited for them
+};
+
 struct RunRecord {
   std::string source;     // "isochron", "watch", "console", "kineto", "xplane", "tfevents", "csv", …
   std::string framework;  // "isochron", "keras", "tensorflow", "torch", "lightning", …; empty: unknown
@@ -105,6 +115,7 @@ struct RunRecord {
   std::vector<Sample> samples;
   std::vector<Fact> facts;
   std::vector<Profile> profiles;
+  std::vector<InputStage> input_stages;
   std::optional<double> wall_start;   // Unix time of time zero
   std::optional<int> planned_epochs;  // as the run announced them
   std::optional<OpenEpoch> open_epoch;

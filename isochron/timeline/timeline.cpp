@@ -28,6 +28,7 @@ std::atomic<int> g_next_thread{1};
 
 struct ThreadState {
   Timeline* current = nullptr;
+  SpanObserver* observer = nullptr;
   int number = 0;  // 0: not yet given
 };
 thread_local ThreadState t_state;
@@ -190,6 +191,9 @@ Timeline::~Timeline() {
 }
 
 Timeline* Timeline::current() { return t_state.current; }
+
+SpanObserver* SpanObserver::current() { return t_state.observer; }
+void SpanObserver::set_current(SpanObserver* observer) { t_state.observer = observer; }
 
 int64_t Timeline::enter(Phase phase, const char* name) {
   State& s = *state_;

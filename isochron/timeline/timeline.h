@@ -106,13 +106,26 @@ class TimelineScope {
   Timeline* before_;
 };
 
+// Sees the spans of one thread begin and end, whether or not a timeline is current there: the profiler.
+class SpanObserver {
+ public:
+  virtual ~SpanObserver() = default;
+  virtual void span_begins(Phase phase, const char* name, int64_t now_ns) = 0;
+  // The innermost one; also of spans that began before the observer came.
+  virtual void span_ends(int64_t now_ns) = 0;
+
+  static SpanObserver* current();
+  static void set_current(SpanObserver* observer);
+};
+
 // An interval with a phase, from here to the end of the block: two clock readings.
 class ScopedSpan {
  public:
   ScopedSpan(Phase phase, const char* name) : ScopedSpan(Timeline::current(), phase, name) {}
   ScopedSpan(Timeline& timeline, Phase phase, const char* name) : ScopedSpan(&timeline, phase, name) {}
   ~ScopedSpan() {
-    if (timeline_) timeline_->leave(phase_, name_, begin_ns_);
+    const int64_t now = timeline_ ? timeline_->leave(phase_, name_, begin_ns_) : 0;
+    if (SpanObserver* observer = SpanObserver::current()) observer->span_ends(now ? now : monotonic_ns());
   }
   ScopedSpan(const ScopedSpan&) = delete;
   ScopedSpan& operator=(const ScopedSpan&) = delete;
@@ -122,11 +135,19 @@ class ScopedSpan {
     if (timeline_) begin_ns_ = timeline_->replace(phase_, name_, begin_ns_, phase, name);
     phase_ = phase;
     name_ = name;
+    if (SpanObserver* observer = SpanObserver::current()) {
+      const int64_t now = timeline_ ? begin_ns_ : monotonic_ns();
+      observer->span_ends(now);
+      observer->span_begins(phase, name, now);
+    }
   }
 
  private:
   ScopedSpan(Timeline* timeline, Phase phase, const char* name)
-      : timeline_(timeline), phase_(phase), name_(name), begin_ns_(timeline ? timeline->enter(phase, name) : 0) {}
+      : timeline_(timeline), phase_(phase), name_(name), begin_ns_(timeline ? timeline->enter(phase, name) : 0) {
+    if (SpanObserver* observer = SpanObserver::current())
+      observer->span_begins(phase, name, timeline ? begin_ns_ : monotonic_ns());
+  }
 
   Timeline* timeline_;
   Phase phase_;
