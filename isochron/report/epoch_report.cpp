@@ -15,6 +15,8 @@ namespace {
 constexpr size_t kShowAll = 12, kShowFirst = 5, kShowLast = 3;
 // Below this share of a typical epoch a phase's extra time is noise and not a reason.
 constexpr double kWorthNaming = 0.002;
+// A callback that takes this much of every epoch is heavy.
+constexpr double kHeavyCallback = 0.1;
 
 struct Quantiles {
   double low = 0, median = 0, high = 0;
@@ -120,9 +122,34 @@ EpochReport::EpochReport(const RunRecord& run)
     if (!input_.empty() && fact.value.starts_with(input_.back())) input_.pop_back();  // it goes on with that sentence
     input_.push_back(fact.value);
   }
+  if (epochs_.empty()) return;
+  const std::span<const Epoch> usual = std::span(epochs_).subspan(epochs_.size() > 1 ? 1 : 0);
+  const double whole = quantiles(usual, [](const Epoch& e) { return e.seconds; }).median;
+  for (const auto& [name, seconds] : epochs_.front().callbacks) {
+    const auto time_in = [&name = name](const Epoch& e) {
+      const auto found = e.callbacks.find(name);
+      return found == e.callbacks.end() ? 0 : found->second;
+    };
+    // Not the median: saving every fifth epoch is a cost of all of them.
+    double all = 0;
+    for (const Epoch& epoch : usual) all += time_in(epoch);
+    const double mean = all / static_cast<double>(usual.size());
+    callbacks_.push_back({name, mean, whole > 0 ? mean / whole : 0});
+  }
+  std::stable_sort(callbacks_.begin(), callbacks_.end(),
+                   [](const CallbackTime& a, const CallbackTime& b) { return a.seconds > b.seconds; });
 }
 
 std::string EpochReport::sentence() const {
+  std::string text = first_epoch_sentence();
+  for (const CallbackTime& callback : callbacks_)
+    if (callback.share >= kHeavyCallback)
+      text += fmt::format(" Callback {} takes {} of an epoch, {:.0f} % of it.", callback.name,
+                          seconds_text(callback.seconds), 100 * callback.share);
+  return text;
+}
+
+std::string EpochReport::first_epoch_sentence() const {
   if (epochs_.empty()) return "No epoch was completed.";
   const Epoch& first = epochs_.front();
   if (epochs_.size() == 1) return fmt::format("There is only epoch {}, so nothing to compare it with.", first.index);
@@ -188,6 +215,11 @@ std::string EpochReport::to_string() const {
         text += fmt::format("\n  {:<10} {:>11}", name_of(phase), with_sign(seconds));
     text += '\n';
   }
+  std::string callbacks;
+  for (const CallbackTime& callback : callbacks_)
+    callbacks += fmt::format("{}{} {} ({:.1f} %)", callbacks.empty() ? "" : ", ", callback.name,
+                             seconds_text(callback.seconds), 100 * callback.share);
+  if (!callbacks.empty()) text += "Callbacks, an epoch: " + callbacks + "\n";
   text += sentence() + "\n";
   for (const std::string& verdict : input_) text += "Input: " + verdict + ".\n";
   return text;

@@ -27,15 +27,22 @@ class EpochReport {
   std::string to_string() const;
   void print() const;  // to standard output
 
-  // Whether and why the first epoch differed from the others.
+  // Whether and why the first epoch differed from the others, and which callback takes a large part of each.
   std::string sentence() const;
 
  private:
+  struct CallbackTime {
+    std::string name;
+    double seconds, share;  // of a typical epoch
+  };
+  std::string first_epoch_sentence() const;
+
   std::vector<Epoch> epochs_;
   std::optional<OpenEpoch> open_epoch_;
   PhaseSeconds outside_{};
-  std::vector<std::string> input_;  // who made training wait for its input, epoch by epoch
-  Epoch typical_;                   // medians of all epochs but the first
+  std::vector<std::string> input_;       // who made training wait for its input, epoch by epoch
+  std::vector<CallbackTime> callbacks_;  // the heaviest first
+  Epoch typical_;                        // medians of all epochs but the first
 };
 
 }  // namespace isochron

@@ -39,9 +39,17 @@ class Callback {
 
   Model* model() const { return model_; }
   void set_model(Model* model) { model_ = model; }
+  // What is known of the training before it begins.
+  struct Params {
+    int epochs = 0;
+    int64_t steps = 0;  // of an epoch; 0: unknown
+  };
+  const Params& params() const { return params_; }
+  void set_params(Params params) { params_ = params; }
 
  private:
   Model* model_ = nullptr;
+  Params params_;
 };
 
 // Callbacks from functions, for short ones.

@@ -13,6 +13,7 @@
 
 #include "isochron/base/clock.h"
 #include "isochron/base/error.h"
+#include "isochron/train/progress.h"
 
 namespace isochron {
 namespace {
@@ -33,19 +34,6 @@ bool smaller_is_better(const std::string& who, const std::string& metric, Monito
       metric);
 }
 
-// Quoted; what can't stand in a JSON string as it is is escaped.
-std::string json_string(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\')
-      out += {'\\', c};
-    else if (static_cast<unsigned char>(c) < 0x20)
-      out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-    else
-      out += c;
-  }
-  return out + "\"";
-}
 std::string json_number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : "null"; }
 
 }  // namespace
@@ -233,10 +221,32 @@ void JsonLinesLogger::on_epoch_begin(int, const Logs&) { epoch_start_ns_ = monot
 void JsonLinesLogger::on_epoch_end(int epoch, const Logs& logs) {
   std::string line = fmt::format(R"({{"epoch": {}, "seconds": {:.6f})", epoch + 1,
                                  static_cast<double>(monotonic_ns() - epoch_start_ns_) * 1e-9);
-  for (const auto& [name, value] : logs) line += fmt::format(", {}: {}", json_string(name), json_number(value));
+  for (const auto& [name, value] : logs) line += fmt::format(R"(, "{}": {})", name, json_number(value));
   file_.add(line + "}");
 }
 
 void JsonLinesLogger::on_train_end(const Logs&) { file_.close(); }
+
+ProgbarLogger::ProgbarLogger() = default;
+ProgbarLogger::~ProgbarLogger() = default;
+
+// Reading the metrics at every step is worth it only where the line is redrawn.
+bool ProgbarLogger::needs_batch_logs() const { return isatty(STDOUT_FILENO); }
+
+void ProgbarLogger::on_train_begin(const Logs&) { line_ = std::make_unique<ProgressLine>(1); }
+
+void ProgbarLogger::on_epoch_begin(int epoch, const Logs&) {
+  steps_ = 0;
+  line_->begin(fmt::format("Epoch {}/{}", epoch + 1, params().epochs), params().steps);
+}
+
+void ProgbarLogger::on_train_batch_end(int64_t, const Logs& logs) {
+  ++steps_;
+  if (line_->due()) line_->update(steps_, logs);
+}
+
+void ProgbarLogger::on_epoch_end(int, const Logs& logs) { line_->end(steps_, logs); }
+
+void ProgbarLogger::on_train_end(const Logs&) { line_.reset(); }
 
 }  // namespace isochron

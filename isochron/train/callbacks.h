@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -165,6 +166,25 @@ class JsonLinesLogger : public Callback {
   LogFile file_;
   bool append_;
   int64_t epoch_start_ns_ = 0;
+};
+
+class ProgressLine;  // progress.h
+
+// The line that fit() shows for verbose = 1, for those who order their callbacks themselves and pass verbose = 0.
+class ProgbarLogger : public Callback {
+ public:
+  ProgbarLogger();
+  ~ProgbarLogger() override;
+  void on_train_begin(const Logs& logs) override;
+  void on_epoch_begin(int epoch, const Logs& logs) override;
+  void on_train_batch_end(int64_t batch, const Logs& logs) override;
+  void on_epoch_end(int epoch, const Logs& logs) override;
+  void on_train_end(const Logs& logs) override;
+  bool needs_batch_logs() const override;
+
+ private:
+  std::unique_ptr<ProgressLine> line_;
+  int64_t steps_ = 0;
 };
 
 }  // namespace isochron

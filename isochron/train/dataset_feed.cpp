@@ -79,4 +79,18 @@ void DatasetFeed::end_epoch(int epoch, Timeline& timeline) {
   timeline.fact("input.verdict", std::move(verdict), "pipeline");
 }
 
+std::vector<InputStage> DatasetFeed::stages() const {
+  std::vector<InputStage> stages;
+  const data::PipelineReport report = dataset_.report();
+  for (const data::StageReport& stage : report.stages)
+    stages.push_back({.name = stage.name, .elements = stage.elements, .busy_seconds = stage.busy_seconds});
+  for (const data::ThreadsReport& threads : report.threads) {
+    auto stage = std::find_if(stages.begin(), stages.end(), [&](const auto& s) { return s.name == threads.name; });
+    if (stage == stages.end()) stage = stages.insert(stage, {.name = threads.name, .elements = threads.delivered});
+    stage->threads = threads.threads;
+    stage->wait_seconds = threads.wait_seconds;
+  }
+  return stages;
+}
+
 }  // namespace isochron

@@ -25,6 +25,8 @@ class DatasetFeed {
   void begin_epoch();
   // Says on the timeline who made training wait, if anybody did.
   void end_epoch(int epoch, Timeline& timeline);
+  // What every stage did so far.
+  std::vector<InputStage> stages() const;
   // The pass ends here, wherever it is.
   void stop() { pass_.reset(); }
 

@@ -7,8 +7,9 @@
 #include "isochron/base/threads.h"
 #include "isochron/ops/ops.h"
 #include "isochron/ops/random_key.h"
+#include "isochron/profiler/profile.h"
 #include "isochron/timeline/timeline.h"
-#include "isochron/train/callback.h"
+#include "isochron/train/callback_list.h"
 #include "isochron/train/data_checks.h"
 #include "isochron/train/dataset_feed.h"
 #include "isochron/train/history.h"
@@ -27,6 +28,34 @@ Logs with_prefix(const Logs& logs, const char* prefix) {
 
 }  // namespace
 
+// A profile that runs while fit does.
+class ProfiledFit {
+ public:
+  explicit ProfiledFit(profiler::Profile* profile) : profile_(profile) {
+    if (profile_) profile_->start();
+  }
+  ~ProfiledFit() {
+    try {
+      finish();
+    } catch (...) {  // of the user's on_trace_ready, while another error is on its way
+    }
+  }
+  ProfiledFit(const ProfiledFit&) = delete;
+  ProfiledFit& operator=(const ProfiledFit&) = delete;
+
+  void finish() {
+    if (profile_) profile_->stop();
+  }
+  void add_to(RunRecord& run) const {
+    if (!profile_) return;
+    const auto since_zero = static_cast<int64_t>(run.seconds * 1e9);
+    run.profiles.push_back(profile_->for_record(monotonic_ns() - since_zero));
+  }
+
+ private:
+  profiler::Profile* profile_;
+};
+
 // One call of fit().
 class Trainer {
  public:
@@ -36,6 +65,7 @@ class Trainer {
         train_(std::move(train)),
         validation_(std::move(validation)),
         options_(std::move(options)),
+        callbacks_(options_.callbacks),
         progress_(options_.verbose) {
     const int64_t all = batches_of(train_.rows(), options_.batch_size);
     steps_ = options_.steps_per_epoch.value_or(all);
@@ -47,6 +77,7 @@ class Trainer {
         state_(compiled(model, "fit")),
         feed_(std::make_unique<DatasetFeed>("fit", train, model.input_names().size(), state_.target_names().size())),
         options_(std::move(options)),
+        callbacks_(options_.callbacks),
         progress_(options_.verbose) {
     prepare();
   }
@@ -58,11 +89,7 @@ class Trainer {
   }
 
  private:
-  void prepare() {
-    seed_ = get_seed() ^ (take_random_streams(1) << 20);
-    batch_logs_ = std::any_of(options_.callbacks.begin(), options_.callbacks.end(),
-                              [](const auto& c) { return c->needs_batch_logs(); });
-  }
+  void prepare() { seed_ = get_seed() ^ (take_random_streams(1) << 20); }
 
  public:
   History run() {
@@ -72,34 +99,44 @@ class Trainer {
     timeline.plan_epochs(options_.epochs - options_.initial_epoch);
     model_.stop_training = false;
     state_.clear_bad_loss();
-    for (const auto& callback : options_.callbacks) {
-      callback->set_model(&model_);
-      hook([&] { callback->on_train_begin({}); });
-    }
+    ProfiledFit profiled(options_.profiler);
+    callbacks_.each([&](Callback& callback) {
+      callback.set_model(&model_);
+      callback.set_params({options_.epochs, planned_steps().value_or(0)});
+      callback.on_train_begin({});
+    });
     Logs logs;
     for (int epoch = options_.initial_epoch; epoch < options_.epochs && !model_.stop_training; ++epoch) {
       timeline.begin_epoch(epoch + 1);
+      callbacks_.begin_epoch();
       if (feed_) feed_->begin_epoch();
       logs = run_epoch(epoch, timeline);
       if (feed_) feed_->end_epoch(epoch + 1, timeline);
+      callbacks_.end_epoch();
       timeline.end_epoch(examples_);
       history_.epochs_.push_back(epoch);
       for (const auto& [name, value] : logs) history_.metrics_[name].push_back(value);
     }
-    for (const auto& callback : options_.callbacks) hook([&] { callback->on_train_end(logs); });
+    callbacks_.each([&](Callback& callback) { callback.on_train_end(logs); });
+    profiled.finish();
     if (options_.timeline) {
       history_.record_ = timeline.to_record();
       history_.record_.framework = "isochron";
-      for (Epoch& epoch : history_.record_.epochs) add_metrics(epoch);
+      for (Epoch& epoch : history_.record_.epochs) {
+        add_metrics(epoch);
+        callbacks_.add_times(static_cast<size_t>(epoch.index - 1 - options_.initial_epoch), epoch);
+      }
+      if (feed_) history_.record_.input_stages = feed_->stages();
+      profiled.add_to(history_.record_);
     }
     return std::move(history_);
   }
 
  private:
-  template <class F>
-  void hook(F&& f) {
-    ScopedSpan span(Phase::callback, "callback");
-    f();
+  // Of an epoch, where that can be known.
+  std::optional<int64_t> planned_steps() const {
+    if (!feed_) return steps_;
+    return options_.steps_per_epoch ? options_.steps_per_epoch : feed_->batches();
   }
 
   // What the history knows of this epoch. Values of validation exist for every validation_freq-th epoch only.
@@ -114,11 +151,11 @@ class Trainer {
   }
 
   Logs run_epoch(int epoch, Timeline& timeline) {
-    for (const auto& callback : options_.callbacks) hook([&] { callback->on_epoch_begin(epoch, {}); });
+    callbacks_.each([&](Callback& callback) { callback.on_epoch_begin(epoch, {}); });
     state_.reset_metrics();
     examples_ = 0;
-    const int64_t steps = feed_ ? options_.steps_per_epoch.value_or(feed_->batches().value_or(INT64_MAX)) : steps_;
-    progress_.begin(fmt::format("Epoch {}/{}", epoch + 1, options_.epochs), steps == INT64_MAX ? 0 : steps);
+    const int64_t steps = planned_steps().value_or(INT64_MAX);
+    progress_.begin(fmt::format("Epoch {}/{}", epoch + 1, options_.epochs), planned_steps().value_or(0));
     int64_t done = 0;
     // A pass over a data set is known to be over when its end has been seen.
     const int64_t limit = feed_ && !options_.steps_per_epoch ? INT64_MAX : steps;
@@ -127,18 +164,19 @@ class Trainer {
         timeline.begin_step();  // waiting for its batch is part of a step
         if (!next_batch(step)) break;
       }
-      for (const auto& callback : options_.callbacks) hook([&] { callback->on_train_batch_begin(step, {}); });
+      callbacks_.each([&](Callback& callback) { callback.on_train_batch_begin(step, {}); });
       if (!feed_) timeline.begin_step();
       run_step(epoch, step, timeline);
       timeline.end_step();
-      if (!options_.callbacks.empty()) {
-        const Logs logs = batch_logs_ ? state_.logs() : Logs{};
-        for (const auto& callback : options_.callbacks) hook([&] { callback->on_train_batch_end(step, logs); });
+      if (!callbacks_.empty()) {
+        const Logs logs = callbacks_.needs_batch_logs() ? state_.logs() : Logs{};
+        callbacks_.each([&](Callback& callback) { callback.on_train_batch_end(step, logs); });
       }
       if (progress_.due()) {
         ScopedSpan span(Phase::log, "progress");
         progress_.update(step + 1, state_.logs());
       }
+      if (options_.profiler) options_.profiler->step();
     }
     Logs logs;
     {
@@ -158,7 +196,7 @@ class Trainer {
       ScopedSpan span(Phase::log, "progress");
       progress_.end(done, logs);
     }
-    for (const auto& callback : options_.callbacks) hook([&] { callback->on_epoch_end(epoch, logs); });
+    callbacks_.each([&](Callback& callback) { callback.on_epoch_end(epoch, logs); });
     return logs;
   }
 
@@ -229,13 +267,13 @@ class Trainer {
   std::optional<Columns> validation_;
   std::unique_ptr<DatasetFeed> feed_, validation_feed_;
   FitOptions options_;
+  CallbackList callbacks_;
   ProgressLine progress_;
   History history_;
   std::vector<int64_t> indices_;
   int64_t steps_ = 0;
   int64_t examples_ = 0;  // of this epoch so far
   uint64_t seed_ = 0;
-  bool batch_logs_ = false;
 };
 
 void Model::compile(CompileOptions options) {

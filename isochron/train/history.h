@@ -26,6 +26,9 @@ class History {
   // Where each epoch's time went, the first one explained.
   EpochReport epoch_report() const { return EpochReport(record_); }
   const RunRecord& record() const { return record_; }
+  // A page for people (report/run_report.h), and JSON for `isochron report`, `compare` and `doctor`; FileError.
+  void save_html(const std::string& path) const;
+  void save_record(const std::string& path) const;
 
  private:
   friend class Trainer;

@@ -1,7 +1,10 @@
 #include "isochron/train/tensorboard.h"
 
+#include <algorithm>
+
 #include "isochron/base/clock.h"
 #include "isochron/base/error.h"
+#include "isochron/data/image/image.h"
 #include "isochron/ops/ops.h"
 #include "isochron/timeline/timeline.h"
 
@@ -69,10 +72,27 @@ void TensorBoard::on_epoch_end(int epoch, const Logs& logs) {
     train_->scalar("epoch_steps_per_second", static_cast<double>(steps_ - epoch_first_step_) / seconds, epoch);
   }
   if (options_.histogram_freq > 0 && epoch % options_.histogram_freq == 0)
-    for (const Variable& weight : model()->weights())
+    for (const Variable& weight : model()->weights()) {
       train_->histogram(weight.name() + "/histogram", cast(weight, DType::float32).to_vector<float>(), epoch);
+      if (options_.write_images) write_image(weight.name() + "/image", cast(weight, DType::float32), epoch);
+    }
   train_->flush();
   if (validation_) validation_->flush();
+}
+
+// From black, the smallest value, to white, the largest one.
+void TensorBoard::write_image(const std::string& tag, const Tensor& weight, int epoch) {
+  constexpr int64_t kWidest = 4096;
+  if (weight.rank() < 1 || weight.rank() > 2) return;
+  const int64_t height = weight.rank() == 2 ? weight.shape()[0] : 1, width = weight.shape()[weight.rank() - 1];
+  if (height < 1 || width < 1 || height > kWidest || width > kWidest) return;
+  const std::vector<float> values = weight.to_vector<float>();
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  std::vector<uint8_t> pixels;
+  for (const float value : values)
+    pixels.push_back(*high > *low ? static_cast<uint8_t>(255 * (value - *low) / (*high - *low)) : 0);
+  const Tensor image = Tensor::from_buffer(std::move(pixels), {height, width, 1});
+  train_->image(tag, data::encode_png(image), height, width, 1, epoch);
 }
 
 void TensorBoard::write_phases() {

@@ -1,5 +1,5 @@
-// Writes what TensorBoard shows: metrics, histograms of weights, the layers, settings, and where each epoch's time
-// went.
+// Writes what TensorBoard shows: metrics, histograms and images of weights, the layers, settings, and where each
+// epoch's time went; texts and images of one's own by train_events().
 //
 //   model.fit(x, y, {.callbacks = {std::make_shared<TensorBoard>(TensorBoard::Options{.log_dir = "logs/run1"})}});
 //   // tensorboard --logdir logs
@@ -24,6 +24,7 @@ class TensorBoard : public Callback {
     std::string log_dir = "logs";
     int histogram_freq = 0;  // epochs between histograms of the weights; 0: none
     bool write_graph = true;
+    bool write_images = false;  // weights of one or two axes as images, together with histograms
     bool write_steps_per_second = false;
     int64_t update_freq = 0;  // steps between batch metrics; 0: once an epoch, no batch metrics
     std::map<std::string, HyperParameter> hparams = {};  // settings for the HPARAMS page
@@ -43,6 +44,7 @@ class TensorBoard : public Callback {
 
  private:
   void write_phases();
+  void write_image(const std::string& tag, const Tensor& weight, int epoch);
   Options options_;
   std::unique_ptr<EventFile> train_, validation_;
   int64_t steps_ = 0, epoch_first_step_ = 0, epoch_start_ns_ = 0;

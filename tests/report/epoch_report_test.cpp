@@ -130,6 +130,16 @@ TEST(EpochReport, RunsWithNothingToCompare) {
   EXPECT_EQ(EpochReport(record_of({bare(1, 2), bare(2, 0)})).sentence(), "The later epochs took no measurable time.");
 }
 
+TEST(EpochReport, CallbacksAreListedAndAHeavyOneIsNamed) {
+  RunRecord run = record_of({bare(1, 0.05), bare(2, 0.04), bare(3, 0.04)});
+  for (Epoch& epoch : run.epochs) epoch.callbacks = {{"CSVLogger", 0.0002}, {"Slow", 0.012}};
+  run.epochs[2].callbacks["CSVLogger"] = 0.0006;
+  const EpochReport report(run);
+  EXPECT_THAT(report.to_string(), HasSubstr("Callbacks, an epoch: Slow 12.0 ms (30.0 %), CSVLogger 0.40 ms (1.0 %)\n"));
+  EXPECT_THAT(report.sentence(), HasSubstr("Callback Slow takes 12.0 ms of an epoch, 30 % of it."));
+  EXPECT_THAT(report.sentence(), Not(HasSubstr("CSVLogger")));
+}
+
 TEST(EpochReport, AnOpenEpochIsMentioned) {
   RunRecord run;
   run.open_epoch = OpenEpoch{1, 0.5, 17, 32};

