@@ -25,7 +25,11 @@ struct {
   std::string folder;
   bool json = false;
   bool no_timeline = false;
+  bool profile = false;
+  std::string trace, record;
 } options;
+// While a workload is profiled.
+std::unique_ptr<profiler::Profile> profile;
 
 // Notes when the first step was done and how long each epoch took.
 class Clock : public Callback {
@@ -45,19 +49,24 @@ class Clock : public Callback {
   int64_t epoch_start_ = 0;
 };
 
+std::vector<BenchWorkload>& workloads() {
+  static std::vector<BenchWorkload> all;
+  return all;
+}
+
+std::vector<BenchStudy>& studies() {
+  static std::vector<BenchStudy> all;
+  return all;
+}
+
+}  // namespace
+
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());
   const size_t n = values.size();
   return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
-
-std::vector<BenchWorkload>& workloads() {
-  static std::vector<BenchWorkload> all;
-  return all;
-}
-
-}  // namespace
 
 Tensor random_rows(const Shape& shape) {
   std::vector<float> values(static_cast<size_t>(shape.elements()));
@@ -79,7 +88,9 @@ BenchResult bench_train(Model& model, const Tensor& x, const Tensor& y, int64_t 
                                      .batch_size = batch,
                                      .verbose = 0,
                                      .callbacks = {std::make_shared<Clock>(result)},
-                                     .timeline = !options.no_timeline});
+                                     .timeline = !options.no_timeline,
+                                     .profiler = profile.get()});
+  if (!options.record.empty()) history.save_record(options.record);
   const std::vector<double> later(result.epochs_ms.begin() + (result.epochs_ms.size() > 1 ? 1 : 0),
                                   result.epochs_ms.end());
   result.step_us = median(later) * 1e3 / static_cast<double>(steps);
@@ -91,6 +102,10 @@ BenchResult bench_train(Model& model, const Tensor& x, const Tensor& y, int64_t 
 
 RegisteredWorkloads::RegisteredWorkloads(std::initializer_list<BenchWorkload> some) {
   workloads().insert(workloads().end(), some);
+}
+
+RegisteredStudies::RegisteredStudies(std::initializer_list<BenchStudy> some) {
+  studies().insert(studies().end(), some);
 }
 
 namespace {
@@ -127,6 +142,7 @@ std::vector<std::string_view> workload_names() {
   std::vector<std::string_view> names;
   for (const BenchWorkload& workload : workloads()) names.push_back(workload.name);
   for (const BenchPipeline& pipeline : pipelines()) names.push_back(pipeline.name);
+  for (const BenchStudy& study : studies()) names.push_back(study.name);
   return names;
 }
 
@@ -137,6 +153,9 @@ void add_options(Arguments& arguments) {
       .value("--folder", options.folder, "where pipelines keep the files they make (default: a temporary folder)")
       .flag("--no-timeline", options.no_timeline,
             "keep no record of where the time goes, to measure what keeping it costs")
+      .flag("--profile", options.profile, "profile the training and print what each op costs")
+      .value("--trace", options.trace, "the same, and write a trace for chrome://tracing or Perfetto")
+      .value("--record", options.record, "write the run record, for `isochron report` and `isochron compare`")
       .flag("--json", options.json, "print one line of JSON")
       .footer("step_us is the median over the epochs after the first of an epoch's time divided by its steps.");
 }
@@ -144,10 +163,15 @@ void add_options(Arguments& arguments) {
 int run() {
   if (options.threads > 0) set_num_threads(options.threads);
   const std::string& w = options.workload;
+  const TempFolder temporary;
+  const std::string& folder = options.folder.empty() ? temporary.path() : options.folder;
+  for (const BenchStudy& study : studies()) {
+    if (study.name != w) continue;
+    study.run(folder, options.epochs > 0 ? options.epochs : study.usual_epochs, options.json);
+    return exit_code::success;
+  }
   for (const BenchPipeline& pipeline : pipelines()) {
     if (pipeline.name != w) continue;
-    const TempFolder temporary;
-    const std::string& folder = options.folder.empty() ? temporary.path() : options.folder;
     print_pipeline(w, pipeline.run(folder, options.epochs > 0 ? options.epochs : pipeline.usual_passes), options.json);
     return exit_code::success;
   }
@@ -155,8 +179,10 @@ int run() {
                                   [&](const BenchWorkload& workload) { return workload.name == w; });
   if (found == workloads().end())
     fail<ValueError>("bench", "unknown workload \"{}\"{}", w, did_you_mean(w, workload_names()));
+  if (options.profile || !options.trace.empty()) profile = std::make_unique<profiler::Profile>();
   const BenchResult result = found->run(options.epochs > 0 ? options.epochs : found->usual_epochs);
   const double rss = static_cast<double>(resident_bytes()) / (1 << 20);
+  if (profile && !options.trace.empty()) profile->export_chrome_trace(options.trace);
   if (options.json) {
     const auto list = [](const std::vector<double>& values) {
       std::string text;
@@ -186,6 +212,7 @@ int run() {
     fmt::print("  process start to accuracy    {:9.2f} ms ({:.2f} %)\n",
                seconds_between(process_start_ns(), result.evaluated_ns) * 1e3, result.accuracy * 100);
   fmt::print("  resident memory              {:9.1f} MB\n", rss);
+  if (profile) fmt::print("\n{}", profile->key_averages().table({.sort_by = "cpu_time_total", .row_limit = 25}));
   return exit_code::success;
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -32,6 +33,19 @@ struct RegisteredWorkloads {
   RegisteredWorkloads(std::initializer_list<BenchWorkload> some);
 };
 
+// A study that prints figures of its own (soak, overhead): text, or one line of JSON.
+struct BenchStudy {
+  std::string_view name;
+  int usual_epochs;
+  // `folder` is where it may leave files.
+  void (*run)(const std::string& folder, int epochs, bool json);
+};
+
+struct RegisteredStudies {
+  RegisteredStudies(std::initializer_list<BenchStudy> some);
+};
+
+double median(std::vector<double> values);
 // Trains the compiled model by fit() and times it.
 BenchResult bench_train(Model& model, const Tensor& x, const Tensor& y, int64_t batch, int epochs);
 // The same in every run: numbers in [0, 1), labels in [0, classes).

@@ -1,9 +1,11 @@
 #include "cli/diagnosis_options.h"
 
+#include <fmt/core.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 
 #include "isochron/base/error.h"
@@ -54,6 +56,22 @@ std::vector<Diagnosed> diagnose_all(std::vector<RunRecord> runs) {
     return a.run.seconds > b.run.seconds;
   });
   return all;
+}
+
+Reading read_or_fail(const char* command, const std::vector<std::string>& paths) {
+  Reading reading = read_run(paths);
+  if (reading.files.empty()) {
+    std::string reasons;
+    for (const std::string& reason : reading.skipped) reasons += "\n  " + reason;
+    fail<FileError>(command, "nothing to read: no log, trace, event file or run record there{}", reasons);
+  }
+  for (const ReadInput& file : reading.files)
+    if (!file.problem.empty()) fmt::print(stderr, "isochron: {} (read up to there)\n", file.problem);
+  return reading;
+}
+
+RunRecord main_run(const char* command, const std::vector<std::string>& paths) {
+  return std::move(diagnose_all(read_or_fail(command, paths).runs).front().run);
 }
 
 }  // namespace isochron::cli

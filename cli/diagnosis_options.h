@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "isochron/diagnose/verdict.h"
+#include "isochron/readers/read_run.h"
 #include "isochron/report/diagnosis_report.h"
 
 namespace isochron::cli {
@@ -21,5 +22,10 @@ struct Diagnosed {
 };
 // The runs diagnosed, the one with most to say first: trouble before health, more time before less.
 std::vector<Diagnosed> diagnose_all(std::vector<RunRecord> runs);
+
+// FileError when there is nothing to read; damage is told on standard error.
+Reading read_or_fail(const char* command, const std::vector<std::string>& paths);
+// The run behind these files, the most telling one where there are several.
+RunRecord main_run(const char* command, const std::vector<std::string>& paths);
 
 }  // namespace isochron::cli

@@ -8,9 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/diagnosis_options.h"
-#include "isochron/base/error.h"
 #include "isochron/base/files.h"
-#include "isochron/readers/read_run.h"
 #include "isochron/report/diagnosis_report.h"
 
 namespace isochron::cli {
@@ -40,16 +38,9 @@ void add_options(Arguments& arguments) {
 
 int run() {
   const std::vector<Symptom> failing = symptoms_from(options.fail_on, "doctor");
-  Reading reading = read_run(options.paths);
-  if (reading.files.empty()) {
-    std::string reasons;
-    for (const std::string& reason : reading.skipped) reasons += "\n  " + reason;
-    fail<FileError>("doctor", "nothing to read: no log, trace, event file or run record there{}", reasons);
-  }
+  Reading reading = read_or_fail("doctor", options.paths);
   const std::vector<Diagnosed> all = diagnose_all(std::move(reading.runs));
   const Diagnosed& main = all.front();
-  for (const ReadInput& file : reading.files)
-    if (!file.problem.empty()) fmt::print(stderr, "isochron: {} (read up to there)\n", file.problem);
   if (options.json) {
     fmt::print("{}\n", diagnosis_json(main.run, main.verdicts));
   } else {

@@ -1,6 +1,7 @@
 #include "isochron/base/prefault.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 
 #include <array>
@@ -12,7 +13,6 @@
 #include <thread>
 #include <utility>
 
-#include "isochron/base/signals_blocked.h"
 #include "isochron/base/threads.h"
 
 namespace isochron {
@@ -45,13 +45,17 @@ class Helper {
       more_.notify_one();
       return;
     }
-    const SignalsBlocked signals;
+    // Signals belong to the user's threads.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
       std::thread([this] { loop(); }).detach();
       runs_ = true;
     } catch (const std::system_error&) {
       first_ = last_;  // no thread to be had: the pages come when they are touched
     }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 
  private:

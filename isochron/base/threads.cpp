@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <atomic>
@@ -20,7 +21,6 @@
 #include "isochron/base/cgroup.h"
 #include "isochron/base/error.h"
 #include "isochron/base/flush_denormals.h"
-#include "isochron/base/signals_blocked.h"
 #include "isochron/base/thread_signal.h"
 
 namespace isochron {
@@ -171,7 +171,10 @@ void start_apart(int maker_cpu, int thread) {
 
 int Workers::ensure(int count) {
   if (static_cast<int>(workers_.size()) >= count) return count;
-  const SignalsBlocked signals;
+  // Signals belong to the user's threads.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   const int maker_cpu = sched_getcpu();
   while (static_cast<int>(workers_.size()) < count) {
     const int thread = static_cast<int>(workers_.size()) + 1;
@@ -189,6 +192,7 @@ int Workers::ensure(int count) {
     pthread_setname_np(worker->thread.native_handle(), fmt::format("isochron-{}", thread).c_str());
     workers_.push_back(std::move(worker));
   }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return std::min(count, static_cast<int>(workers_.size()));
 }
 

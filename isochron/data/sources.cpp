@@ -200,10 +200,7 @@ class StreamSourceNode : public Stream {
     if (!reader_) return false;
     UserCode code(worker, id_, given_);
     try {
-      if (!reader_->next(out)) {
-        add(worker.counters(id_).elements, -1);  // the end is no element
-        return false;
-      }
+      if (!reader_->next(out)) return false;
       code.made(out);
     } catch (...) {
       worker.failed_file = reader_->file();

@@ -38,11 +38,7 @@ class PoolKernel final : public Kernel {
 };
 
 template <PoolWork work>
-KernelPtr make_pool(const KernelRequest& request, std::string& why_not) {
-  if (size_of(request.output().dtype) < 4) {
-    why_not = "needs float32 or float64";
-    return nullptr;
-  }
+KernelPtr make_pool(const KernelRequest& request, std::string&) {
   if (request.output().dtype == DType::float64) return std::make_unique<PoolKernel<double, work>>(request);
   return std::make_unique<PoolKernel<float, work>>(request);
 }

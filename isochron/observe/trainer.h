@@ -28,8 +28,7 @@ class Trainer {
  public:
   struct Look {
     Activity activity;
-    std::optional<int64_t> epoch;  // the value of a variable called epoch, or how often batches began anew
-    std::string_view framework;    // whose code is on the stack, imports apart
+    std::optional<int64_t> epoch;  // the value of a variable called epoch
   };
 
   // Empty when no stack could be read at this moment.
@@ -60,7 +59,6 @@ class Trainer {
   void attach_new(const ProcessTree& tree, double now);
   void find_workers(const ProcessTree& tree, double now);
   void choose(const ProcessTree& tree);
-  void count_passes(const PythonThread& main, Look& look);
   void refine_executing(Activity& activity, char main_state, double now);
   void refine_loader(Activity& activity, const ProcessTree& tree, double now);
 
@@ -71,9 +69,7 @@ class Trainer {
   std::optional<StackScanner> tensorflow_;
   int tensorflow_pid_ = 0;
   double next_scanner_attempt_ = 0;
-  std::optional<int64_t> last_batch_;  // of Lightning's loop
-  int64_t passes_ = 0;                 // how often its batches began anew
-  int running_looks_ = 0;              // in a row with the executor's caller on a CPU
+  int running_looks_ = 0;  // in a row with the executor's caller on a CPU
   std::string why_not_ = "no Python process was seen";
 };
 

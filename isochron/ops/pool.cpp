@@ -12,7 +12,8 @@ Windows windows_of_pool(const RuleContext& c) {
 }
 
 void need_floats(const RuleContext& c) {
-  if (!is_floating(c.dtype())) fail<DTypeError>(c.op, "needs floats, got {}", c.dtype());
+  if (c.dtype() != DType::float32 && c.dtype() != DType::float64)
+    fail<DTypeError>(c.op, "needs float32 or float64, got {}", c.dtype());
 }
 
 Shape pooled(const RuleContext& c, const Shape& x) {
@@ -127,7 +128,9 @@ Tensor pool(const Op& op, const Operand& x, const PoolOptions& options) {
                         {"dilations", windows.dilations},
                         {"pads", windows.pads}};
   if (&op == &kAvgPool) attributes.set("count_padding", options.count_padding);
-  return apply(op, {t}, std::move(attributes), x.where());
+  const bool narrow = size_of(t.dtype()) == 2;
+  const Tensor y = apply(op, {narrow ? cast(t, DType::float32) : t}, std::move(attributes), x.where());
+  return narrow ? cast(y, t.dtype()) : y;
 }
 
 }  // namespace

@@ -7,10 +7,8 @@ import json
 import subprocess
 import sys
 
-from project_logs import LOGS as PROJECT_LOGS
-
 ESC, BACK = "\x1b", "\b"
-LOGS = list(PROJECT_LOGS)
+LOGS = []
 
 
 def log(name, symptom, epochs, text, cause=None):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The HTML report and the live page in a browser: they draw, load nothing from elsewhere, and fit a narrow screen.
+"""The HTML reports and the live page in a browser: they draw, load nothing from elsewhere, and fit a narrow screen.
 
     pages_test.py ISOCHRON [--images FOLDER]      needs chromium; --images keeps the screenshots
 """
@@ -71,6 +71,11 @@ class Pages(unittest.TestCase):
         if IMAGES:
             browse(address, f"--screenshot={IMAGES / name}.png", *options, width=width, height=height)
 
+    def width_on_a_phone(self, page):
+        """Nothing may be wider than a telephone: the page tells by a title it is given."""
+        page.write_text(page.read_text().replace("</body>", "<script>document.title = document.documentElement.scrollWidth</script></body>"))
+        return int(re.search("<title>(\\d+)", browse(f"file://{page}", "--dump-dom", width=500)).group(1))
+
     def test_report(self):
         with tempfile.TemporaryDirectory() as folder:
             page = Path(folder) / "report.html"
@@ -81,12 +86,24 @@ class Pages(unittest.TestCase):
             self.assertIn("startup.graph", drawn)
             self.keep(f"file://{page}", "doctor-report", 900, 1150)
             self.keep(f"file://{page}", "doctor-report-dark", 900, 1150, "--blink-settings=preferredColorScheme=0")
-            # Nothing is wider than a telephone: the page tells by a title it is given.
-            narrow = page.read_text().replace("</body>", "<script>document.title = document.documentElement.scrollWidth</script></body>")
-            page.write_text(narrow)
-            width = int(re.search("<title>(\\d+)", browse(f"file://{page}", "--dump-dom", width=500)).group(1))
-            self.assertLessEqual(width, 500)
+            self.assertLessEqual(self.width_on_a_phone(page), 500)
             self.keep(f"file://{page}", "doctor-report-phone", 500, 1000)
+
+    def test_run_page(self):
+        with tempfile.TemporaryDirectory() as folder:
+            record, page = Path(folder) / "run.json", Path(folder) / "run.html"
+            subprocess.run([COMMAND, "bench", "mlp32", "--epochs", "12", "--profile", "--record", record], check=True, capture_output=True)
+            subprocess.run([COMMAND, "report", record, "--html", page], check=True, capture_output=True)
+            self.check(page.read_text())
+            drawn = browse(f"file://{page}", "--dump-dom")
+            for part in ("Epochs by phase", "The first epoch, explained", "Time of a step", "Operations in profiler"):
+                self.assertIn(part, drawn)
+            self.assertEqual(len(re.findall('class="label"', drawn)), 12)
+            self.assertGreaterEqual(len(re.findall("<svg", drawn)), 2)
+            self.keep(f"file://{page}", "run-report", 900, 1500)
+            self.keep(f"file://{page}", "run-report-dark", 900, 1500, "--blink-settings=preferredColorScheme=0")
+            self.assertLessEqual(self.width_on_a_phone(page), 500)
+            self.keep(f"file://{page}", "run-report-phone", 500, 1500)
 
     def test_live_page(self):
         with tempfile.TemporaryDirectory() as folder:

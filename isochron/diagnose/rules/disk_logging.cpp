@@ -5,7 +5,6 @@
 
 #include "isochron/diagnose/profile_view.h"
 #include "isochron/diagnose/rules.h"
-#include "isochron/diagnose/whole_run.h"
 #include "isochron/timeline/sample_keys.h"
 
 namespace isochron::rules {
@@ -18,7 +17,7 @@ void disk_logging(const Case& patient, std::vector<Finding>& findings) {
   const auto more = patient.explained_by({Phase::log});
   Finding finding{Cause::disk_logging};
   finding.confidence = 0.88;
-  if (is_overall(patient, logged, 0.2)) {
+  if (healthy && logged > 0.2 * patient.total) {
     finding.overall = true;
     finding.seconds = logged;
     finding.summary = fmt::format("{} of the time goes into writing logs", percent_text(logged / patient.total));

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "isochron/diagnose/rules.h"
-#include "isochron/diagnose/whole_run.h"
 
 namespace isochron::rules {
 
@@ -15,7 +14,7 @@ void train_callback(const Case& patient, std::vector<Finding>& findings) {
   Finding finding{Cause::train_callback};
   double all = 0;
   for (size_t i = 0; i < patient.epochs().size(); ++i) all += patient.phase(i, Phase::callback).value_or(0);
-  if (is_overall(patient, all, 0.3)) {
+  if (healthy && all > 0.3 * patient.total) {
     finding.overall = true;
     finding.seconds = all;
     finding.confidence = 0.85;
@@ -23,7 +22,7 @@ void train_callback(const Case& patient, std::vector<Finding>& findings) {
         fmt::format("{} of {} in epochs were spent in callbacks", time_text(all), time_text(patient.total)));
   }
   if (const auto seconds = patient.explained_by({Phase::callback});
-      !healthy && !finding.overall && seconds && *seconds > 0.1 * patient.shape.extra_total) {
+      !healthy && seconds && *seconds > 0.1 * patient.shape.extra_total) {
     finding.seconds = *seconds;
     finding.confidence = 0.92;
     finding.evidence.push_back(
@@ -33,7 +32,7 @@ void train_callback(const Case& patient, std::vector<Finding>& findings) {
   // Event files show how long an epoch goes on after its last step. In Keras only validation and callbacks run there.
   const auto tail = [&](size_t i) { return patient.epoch(i).tail_seconds; };
   if (const double seconds = patient.explained(tail);
-      !healthy && !finding.overall && patient.tensorflow() && seconds > 0.3 * patient.shape.extra_total) {
+      !healthy && patient.tensorflow() && seconds > 0.3 * patient.shape.extra_total) {
     finding.seconds = std::max(finding.seconds, seconds);
     finding.confidence = std::max(finding.confidence, 0.7);
     finding.evidence.push_back(fmt::format("{} of the extra time pass after the last step of the slow epochs",
