@@ -11,6 +11,8 @@
 #include <system_error>
 
 #include "isochron/base/error.h"
+#include "isochron/base/kept_files.h"
+#include "isochron/base/run_folder.h"
 
 namespace isochron {
 namespace {
@@ -137,6 +139,7 @@ void AtomicFile::commit() {
   if (fsync(fd_) != 0 || rename(temporary_.c_str(), path_.c_str()) != 0) fail_with_errno();
   close(fd_);
   fd_ = -1;
+  note_kept_file(path_);
   const std::string folder = std::filesystem::path(path_).parent_path().string();
   const Descriptor directory(open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // Some file systems can't sync a folder (EINVAL); the rename has happened all the same.
@@ -149,7 +152,7 @@ void write_file(const std::string& path, std::string_view bytes) {
   file.commit();
 }
 
-TempFolder::TempFolder() : path_((std::filesystem::temp_directory_path() / "isochron-XXXXXX").string()) {
+TempFolder::TempFolder() : path_(RunFolder::global().file("folder-XXXXXX")) {
   if (!mkdtemp(path_.data())) fail_with_errno("create", path_);
 }
 

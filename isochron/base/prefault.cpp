@@ -1,7 +1,6 @@
 #include "isochron/base/prefault.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <sys/mman.h>
 
 #include <array>
@@ -13,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "isochron/base/signals_blocked.h"
 #include "isochron/base/threads.h"
 
 namespace isochron {
@@ -45,17 +45,13 @@ class Helper {
       more_.notify_one();
       return;
     }
-    // Signals belong to the user's threads.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const SignalsBlocked signals;
     try {
       std::thread([this] { loop(); }).detach();
       runs_ = true;
     } catch (const std::system_error&) {
       first_ = last_;  // no thread to be had: the pages come when they are touched
     }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 
  private:

@@ -19,4 +19,14 @@ std::string seconds_text(double seconds) {
   return fmt::format("{:.{}f} {}", value, size < 10 ? 2 : size < 100 ? 1 : 0, unit.name);
 }
 
+std::string bytes_text(double bytes) {
+  const auto in = [&](double unit, const char* name) {
+    return fmt::format("{:.{}f} {}", bytes / unit, bytes < 9.95 * unit ? 1 : 0, name);
+  };
+  if (bytes >= 999.5e9) return in(1e12, "TB");
+  if (bytes >= 999.5e6) return in(1e9, "GB");
+  if (bytes >= 999.5e3) return fmt::format("{:.0f} MB", bytes / 1e6);
+  return fmt::format("{:.0f} kB", bytes / 1e3);
+}
+
 }  // namespace isochron

@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <atomic>
@@ -21,6 +20,7 @@
 #include "isochron/base/cgroup.h"
 #include "isochron/base/error.h"
 #include "isochron/base/flush_denormals.h"
+#include "isochron/base/signals_blocked.h"
 #include "isochron/base/thread_signal.h"
 
 namespace isochron {
@@ -171,10 +171,7 @@ void start_apart(int maker_cpu, int thread) {
 
 int Workers::ensure(int count) {
   if (static_cast<int>(workers_.size()) >= count) return count;
-  // Signals belong to the user's threads.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalsBlocked signals;
   const int maker_cpu = sched_getcpu();
   while (static_cast<int>(workers_.size()) < count) {
     const int thread = static_cast<int>(workers_.size()) + 1;
@@ -192,7 +189,6 @@ int Workers::ensure(int count) {
     pthread_setname_np(worker->thread.native_handle(), fmt::format("isochron-{}", thread).c_str());
     workers_.push_back(std::move(worker));
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return std::min(count, static_cast<int>(workers_.size()));
 }
 

@@ -38,6 +38,17 @@ bool is_recurrent(const Layer& layer) {
   return type == "LSTM" || type == "GRU" || type == "SimpleRNN";
 }
 
+// Keras keeps the projections of attention as layers of their own.
+std::string keras_weight(const Layer& layer, const Variable& weight, size_t index) {
+  if (layer.class_name() != "MultiHeadAttention")
+    return fmt::format("{}vars/{}", is_recurrent(layer) ? "cell/" : "", index);
+  const std::string& name = weight.name();  // "…/query/kernel"
+  const size_t last = name.rfind('/'), before = name.rfind('/', last - 1);
+  const std::string projection = name.substr(before + 1, last - before - 1);
+  return fmt::format("{}_dense/vars/{}", projection == "attention_output" ? "output" : projection,
+                     name.ends_with("/bias") ? 1 : 0);
+}
+
 std::string short_name(const Variable& weight) {
   const std::string& name = weight.name();
   return name.substr(name.rfind('/') + 1);
@@ -62,7 +73,7 @@ class Collector {
       if (scheme_ != Scheme::keras)
         found_.push_back({joined(path, names(short_name(own[i]))), own[i]});
       else
-        found_.push_back({joined(path, fmt::format("{}vars/{}", is_recurrent(layer) ? "cell/" : "", i)), own[i]});
+        found_.push_back({joined(path, keras_weight(layer, own[i], i)), own[i]});
     }
     const auto* model = dynamic_cast<const Model*>(&layer);
     const std::vector<std::shared_ptr<Layer>> parts = model ? model->layers() : layer.parts();

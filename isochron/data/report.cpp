@@ -144,7 +144,7 @@ std::string PipelineReport::to_string() const {
   }
   for (const ThreadsReport& group : threads) {
     text += fmt::format(
-        "threads of {}: {}, up to {} elements ahead ({:.1f} MB each), {:.1f} ready on average; the consumer waited {} "
+        "threads of {}: {}, up to {} elements ahead ({:.2f} MB each), {:.1f} ready on average; the consumer waited {} "
         "in {} of {} calls{}\n",
         group.name, group.threads, group.window, mega(group.slot_bytes), group.ready, seconds_text(group.wait_seconds),
         group.waits, group.delivered, group.sleeping ? "; the threads sleep" : "");

@@ -200,7 +200,10 @@ class StreamSourceNode : public Stream {
     if (!reader_) return false;
     UserCode code(worker, id_, given_);
     try {
-      if (!reader_->next(out)) return false;
+      if (!reader_->next(out)) {
+        add(worker.counters(id_).elements, -1);  // the end is no element
+        return false;
+      }
       code.made(out);
     } catch (...) {
       worker.failed_file = reader_->file();

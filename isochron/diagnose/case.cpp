@@ -187,12 +187,6 @@ std::string time_text(double seconds) {
   return fmt::format("{:.0f} us", seconds * 1e6);
 }
 
-std::string bytes_text(double bytes) {
-  if (bytes >= 1e9) return fmt::format("{:.1f} GB", bytes / 1e9);
-  if (bytes >= 1e6) return fmt::format("{:.0f} MB", bytes / 1e6);
-  return fmt::format("{:.0f} kB", bytes / 1e3);
-}
-
 std::string percent_text(double share) { return fmt::format("{:.0f} %", share * 100); }
 
 }  // namespace isochron

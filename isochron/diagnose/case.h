@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "isochron/base/seconds_text.h"
 #include "isochron/diagnose/epoch_shape.h"
 #include "isochron/diagnose/verdict.h"
 #include "isochron/timeline/run_record.h"
@@ -77,7 +78,6 @@ class Case {
 double median_of(std::vector<double> values);
 // "8.2 s", "1.4 min", "2.1 h": as a person would say it.
 std::string time_text(double seconds);
-std::string bytes_text(double bytes);
 std::string percent_text(double share);
 
 // Every rule has this form and a file of its own; rules.cpp lists them.

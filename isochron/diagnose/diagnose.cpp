@@ -7,6 +7,7 @@
 #include "isochron/diagnose/case.h"
 #include "isochron/diagnose/fixes.h"
 #include "isochron/diagnose/rules.h"
+#include "isochron/diagnose/whole_run.h"
 
 namespace isochron {
 namespace {
@@ -142,9 +143,14 @@ RunRecord in_parts(const RunRecord& run) {
 }
 
 std::vector<Verdict> diagnose_epochs(const RunRecord& run) {
-  const Case patient(run);
+  Case patient(run);
   std::vector<Finding> findings;
   for (const Rule rule : rules::kAll) rule(patient, findings);
+  if (starts_as_usual(patient, findings)) {
+    patient.shape = shape_without_start(patient);
+    findings.clear();
+    for (const Rule rule : rules::kAll) rule(patient, findings);
+  }
   for (const Symptom symptom : {Symptom::died, Symptom::stuck})
     if (auto verdicts = terminal_verdicts(patient, findings, symptom); !verdicts.empty()) return verdicts;
   std::erase_if(findings, [](const Finding& finding) { return finding.symptom.has_value(); });

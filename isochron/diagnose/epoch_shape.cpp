@@ -13,6 +13,7 @@ constexpr double kSlowFirstSeconds = 0.2;
 constexpr double kSpread = 1.35;    // slowest against fastest later epoch, below which they are even
 constexpr double kSlowEpoch = 1.3;  // an epoch that stands out against the usual ones
 constexpr double kTrendFit = 0.7;   // how well a trend or a step must explain the times
+constexpr double kJump = 0.4;       // a step's own part of the whole range, at least
 
 double mean(const double* first, const double* last) {
   return std::accumulate(first, last, 0.0) / static_cast<double>(last - first);
@@ -115,7 +116,11 @@ EpochShape shape_of(const std::vector<double>& seconds, const std::vector<double
     const double before = split > 0 ? median({rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(split)}) : 0;
     const double after = split > 0 ? median({rest.begin() + static_cast<std::ptrdiff_t>(split), rest.end()}) : 0;
     if (std::max(trend, stepped) >= kTrendFit && after > kSlowEpoch * before) {
-      const bool gradual = trend > stepped && rest.size() >= 3;
+      // Of a jump one rise is most; many small ones are a trend even if the machine's noise bends its end.
+      double largest_rise = 0;
+      for (size_t i = 1; i < rest.size(); ++i) largest_rise = std::max(largest_rise, rest[i] - rest[i - 1]);
+      const bool many_rises = largest_rise < kJump * (*slowest - *fastest);
+      const bool gradual = (trend > stepped || many_rises) && rest.size() >= 3;
       later_symptom = gradual ? Symptom::slowing : Symptom::slower_later;
       base = gradual ? *std::min_element(rest.begin(),
                                          rest.begin() + static_cast<std::ptrdiff_t>(std::min<size_t>(rest.size(), 2)))

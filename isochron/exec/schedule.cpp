@@ -22,14 +22,15 @@ std::vector<uint8_t> updating_nodes(const Graph& graph) {
 
 // By node: whether it is best computed at once, because only updating nodes read it, or because it costs nothing.
 std::vector<uint8_t> eager_nodes(const Graph& graph, const std::vector<uint8_t>& late) {
-  const Op& reshape = op_named("reshape");
+  const Op &reshape = op_named("reshape"), &cast = op_named("cast");
   std::vector<uint8_t> read(graph.nodes.size(), 0), by_updates(graph.nodes.size(), 1);
   for (size_t i = graph.nodes.size(); i-- > 0;) {
     const GraphNode& node = graph.nodes[i];
     by_updates[i] &= read[i];
     for (ValueId in : node.inputs) {
       read[static_cast<size_t>(in.node)] = 1;
-      by_updates[static_cast<size_t>(in.node)] &= late[i] || (node.op == &reshape && by_updates[i]);
+      const bool hands_on = node.op == &reshape || node.op == &cast;
+      by_updates[static_cast<size_t>(in.node)] &= late[i] || (hands_on && by_updates[i]);
     }
   }
   std::vector<uint8_t> eager(graph.nodes.size(), 0);

@@ -190,7 +190,11 @@ class GemmConvolution final : public Kernel {
 };
 
 template <Role role>
-KernelPtr make_gemm(const KernelRequest& request, std::string&) {
+KernelPtr make_gemm(const KernelRequest& request, std::string& why_not) {
+  if (size_of(request.output().dtype) < 4) {
+    why_not = "needs float32 or float64";
+    return nullptr;
+  }
   const ConvShape shape = shape_of(request, role);
   if (request.output().dtype == DType::float64) return std::make_unique<GemmConvolution<double, role>>(request, shape);
   return std::make_unique<GemmConvolution<float, role>>(request, shape);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "isochron/kernels/isa.h"
+#include "isochron/kernels/widened.h"
 
 namespace isochron {
 namespace {
@@ -46,6 +47,11 @@ ChosenKernel choose_kernel(const KernelRequest& request) {
       return chosen;
     }
     chosen.refusals += fmt::format("{}{}: {}", chosen.refusals.empty() ? "" : "; ", entry->name, why_not);
+  }
+  std::string why_not;
+  if ((chosen.kernel = make_widened(request, why_not))) {
+    chosen.name = "widened";
+    return chosen;
   }
   throw InternalError("a kernel for every op", __FILE__, __LINE__,
                       fmt::format("{} ({})", request.node.op->name, chosen.refusals));

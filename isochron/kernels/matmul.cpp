@@ -2,6 +2,7 @@
 #include "isochron/kernels/epilogue.h"
 #include "isochron/kernels/gemm/gemm.h"
 #include "isochron/kernels/kernel.h"
+#include "isochron/kernels/widened.h"
 
 namespace isochron {
 namespace {
@@ -146,8 +147,10 @@ KernelPtr make_reference(const KernelRequest& request, std::string&) {
   }
 }
 
-[[maybe_unused]] const bool kRegistered = register_kernels(
-    {{"matmul", "gemm", make_gemm}, {"matmul", "reference", make_reference}, {"matmul_epilogue", "gemm", make_gemm}});
+[[maybe_unused]] const bool kRegistered = register_kernels({{"matmul", "gemm", make_gemm},
+                                                            {"matmul", "widened", make_widened},
+                                                            {"matmul", "reference", make_reference},
+                                                            {"matmul_epilogue", "gemm", make_gemm}});
 
 }  // namespace
 }  // namespace isochron

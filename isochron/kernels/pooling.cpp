@@ -38,7 +38,11 @@ class PoolKernel final : public Kernel {
 };
 
 template <PoolWork work>
-KernelPtr make_pool(const KernelRequest& request, std::string&) {
+KernelPtr make_pool(const KernelRequest& request, std::string& why_not) {
+  if (size_of(request.output().dtype) < 4) {
+    why_not = "needs float32 or float64";
+    return nullptr;
+  }
   if (request.output().dtype == DType::float64) return std::make_unique<PoolKernel<double, work>>(request);
   return std::make_unique<PoolKernel<float, work>>(request);
 }

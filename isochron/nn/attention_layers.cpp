@@ -46,7 +46,7 @@ MultiHeadAttention::MultiHeadAttention(int64_t num_heads, int64_t key_dim, Multi
     fail<ValueError>("MultiHeadAttention", "dropout must be in [0, 1), got {}", options_.dropout);
   if (options_.rotary && key_dim % 2 != 0)
     fail<ValueError>("MultiHeadAttention", "rotary positions need an even key_dim, got {}", key_dim);
-  set_name(options_.name);
+  take_common(options_);
 }
 
 MultiHeadAttention::Projection MultiHeadAttention::add_projection(const char* which, int64_t features, int64_t width) {
@@ -85,9 +85,9 @@ Tensor MultiHeadAttention::project(const Tensor& x, const Projection& to, int64_
   if (x.shape()[2] != features)
     fail<ShapeError>("MultiHeadAttention", "layer \"{}\" was built for {} features, got {}", name(), features,
                      x.shape());
-  Tensor y =
-      matmul(reshape(cast(x, options_.dtype), {-1, features}), reshape(to.kernel, {features, num_heads_ * width}));
-  if (to.bias.defined()) y = y + reshape(to.bias, {num_heads_ * width});
+  const auto in = [&](const Tensor& t) { return computed(t, options_.dtype); };
+  Tensor y = matmul(reshape(in(x), {-1, features}), reshape(in(to.kernel), {features, num_heads_ * width}));
+  if (to.bias.defined()) y = y + reshape(in(to.bias), {num_heads_ * width});
   return reshape(y, {x.shape()[0], x.shape()[1], num_heads_, width});
 }
 
@@ -105,8 +105,11 @@ Tensor MultiHeadAttention::dropped(const Tensor& q, const Tensor& k, const Tenso
 Tensor MultiHeadAttention::attend(const Tensor& query, const Tensor& value, const AttentionCall& call,
                                   const Tensor& value_mask) {
   const Tensor& key = call.key.defined() ? call.key : value;
-  Tensor q = project(query, query_, key_dim_), k = project(key, key_, key_dim_);
-  const Tensor v = project(value, value_, value_dim_);
+  const auto projected = [&](const Tensor& x, const Projection& to, int64_t width) {
+    return wide(project(x, to, width), options_.dtype);
+  };
+  Tensor q = projected(query, query_, key_dim_), k = projected(key, key_, key_dim_);
+  const Tensor v = projected(value, value_, value_dim_);
   if (options_.rotary) {
     q = rotary_positions(q);
     k = rotary_positions(k);
@@ -117,8 +120,9 @@ Tensor MultiHeadAttention::attend(const Tensor& query, const Tensor& value, cons
   const Tensor mixed = call.training && options_.dropout > 0 ? dropped(q, k, v, mask, causal)
                                                              : attention(q, k, v, {.causal = causal, .mask = mask});
   const int64_t width = num_heads_ * value_dim_, out = output_.kernel.shape()[2];
-  Tensor y = matmul(reshape(mixed, {-1, width}), reshape(output_.kernel, {width, out}));
-  if (output_.bias.defined()) y = y + output_.bias;
+  Tensor y = matmul(reshape(computed(mixed, options_.dtype), {-1, width}),
+                    reshape(computed(output_.kernel, options_.dtype), {width, out}));
+  if (output_.bias.defined()) y = y + computed(output_.bias, options_.dtype);
   return reshape(y, {query.shape()[0], query.shape()[1], out});
 }
 
@@ -152,6 +156,16 @@ std::shared_ptr<LayerNormalization> norm(const TransformerLayerOptions& o) {
       LayerNormalizationOptions{.epsilon = o.layer_norm_epsilon, .dtype = o.dtype});
 }
 
+// The feed-forward part of a block, which encoders and decoders have alike.
+std::pair<std::shared_ptr<Dense>, std::shared_ptr<Dense>> feed_forward(const TransformerLayerOptions& o, int64_t hidden,
+                                                                       int64_t features) {
+  return {
+      std::make_shared<Dense>(
+          hidden,
+          DenseOptions{.activation = o.activation, .kernel_initializer = o.kernel_initializer, .dtype = o.dtype}),
+      std::make_shared<Dense>(features, DenseOptions{.kernel_initializer = o.kernel_initializer, .dtype = o.dtype})};
+}
+
 void check_block(const char* layer, int64_t heads, int64_t feedforward, const TransformerLayerOptions& o) {
   if (heads < 1 || feedforward < 1)
     fail<ValueError>(layer, "num_heads and feedforward_dim must be positive, got {} and {}", heads, feedforward);
@@ -178,18 +192,14 @@ TransformerEncoderLayer::TransformerEncoderLayer(int64_t num_heads, int64_t feed
                                                  TransformerLayerOptions options)
     : num_heads_(num_heads), feedforward_dim_(feedforward_dim), options_(std::move(options)) {
   check_block("TransformerEncoderLayer", num_heads, feedforward_dim, options_);
-  set_name(options_.name);
+  take_common(options_);
 }
 
 void TransformerEncoderLayer::build(const Shape& input) {
   const TransformerLayerOptions& o = options_;
   const int64_t width = head_width("TransformerEncoderLayer", input, num_heads_);
   attention_ = std::make_shared<MultiHeadAttention>(num_heads_, width, attention_options(o, o.use_causal_mask));
-  up_ = std::make_shared<Dense>(
-      feedforward_dim_,
-      DenseOptions{.activation = o.activation, .kernel_initializer = o.kernel_initializer, .dtype = o.dtype});
-  down_ =
-      std::make_shared<Dense>(input[-1], DenseOptions{.kernel_initializer = o.kernel_initializer, .dtype = o.dtype});
+  std::tie(up_, down_) = feed_forward(o, feedforward_dim_, input[-1]);
   first_norm_ = norm(o);
   second_norm_ = norm(o);
   dropout_ = std::make_shared<Dropout>(o.dropout);
@@ -212,7 +222,7 @@ TransformerDecoderLayer::TransformerDecoderLayer(int64_t num_heads, int64_t feed
                                                  TransformerLayerOptions options)
     : num_heads_(num_heads), feedforward_dim_(feedforward_dim), options_(std::move(options)) {
   check_block("TransformerDecoderLayer", num_heads, feedforward_dim, options_);
-  set_name(options_.name);
+  take_common(options_);
 }
 
 void TransformerDecoderLayer::build(const Shape& input) {
@@ -222,11 +232,7 @@ void TransformerDecoderLayer::build(const Shape& input) {
   TransformerLayerOptions across = o;
   across.rotary = false;  // positions of two sequences have nothing to do with each other
   cross_ = std::make_shared<MultiHeadAttention>(num_heads_, width, attention_options(across, false));
-  up_ = std::make_shared<Dense>(
-      feedforward_dim_,
-      DenseOptions{.activation = o.activation, .kernel_initializer = o.kernel_initializer, .dtype = o.dtype});
-  down_ =
-      std::make_shared<Dense>(input[-1], DenseOptions{.kernel_initializer = o.kernel_initializer, .dtype = o.dtype});
+  std::tie(up_, down_) = feed_forward(o, feedforward_dim_, input[-1]);
   first_norm_ = norm(o);
   cross_norm_ = norm(o);
   second_norm_ = norm(o);

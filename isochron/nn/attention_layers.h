@@ -28,10 +28,11 @@ struct MultiHeadAttentionOptions {
   bool use_causal_mask = false;  // for calls that do not say
   bool rotary = false;           // turn queries and keys by their positions; key_dim must be even
   DType dtype = DType::float32;
+  std::string dtype_policy = {};  // see Layer::set_dtype_policy(); empty: as the model says
   std::string name = {};
 };
 ISO_OPTIONS(MultiHeadAttentionOptions, value_dim, dropout, use_bias, output_shape, kernel_initializer, bias_initializer,
-            use_causal_mask, rotary, dtype, name)
+            use_causal_mask, rotary, dtype, dtype_policy, name)
 
 // What a call may say besides query and value.
 struct AttentionCall {
@@ -79,10 +80,11 @@ struct TransformerLayerOptions {
   bool rotary = false;
   Initializer kernel_initializer = "glorot_uniform";
   DType dtype = DType::float32;
+  std::string dtype_policy = {};  // see Layer::set_dtype_policy(); empty: as the model says
   std::string name = {};
 };
 ISO_OPTIONS(TransformerLayerOptions, activation, dropout, layer_norm_epsilon, norm_first, use_causal_mask, rotary,
-            kernel_initializer, dtype, name)
+            kernel_initializer, dtype, dtype_policy, name)
 
 // Self-attention and a feed-forward network, each with a residual sum and a norm. Heads must divide the features.
 class TransformerEncoderLayer : public Layer {

@@ -25,7 +25,7 @@ BatchNormalization::BatchNormalization(BatchNormalizationOptions options) : opti
     fail<ValueError>("BatchNormalization", "momentum must be in [0, 1], got {}", options_.momentum);
   if (!(options_.epsilon > 0))
     fail<ValueError>("BatchNormalization", "epsilon must be positive, got {}", options_.epsilon);
-  set_name(options_.name);
+  take_common(options_);
 }
 
 void BatchNormalization::build(const Shape& input) {
@@ -34,18 +34,10 @@ void BatchNormalization::build(const Shape& input) {
     fail<ValueError>("BatchNormalization", "axis {} of examples of shape {} is the batch; features need another",
                      options_.axis, input);
   const Shape features{input[axis - 1]};
-  const auto vector = [&](const char* name, const Initializer& start, WeightOptions options) {
-    options.dtype = options_.dtype;
-    return add_weight(name, features, start, std::move(options));
-  };
-  if (options_.scale)
-    gamma_ = vector("gamma", options_.gamma_initializer,
-                    {.regularizer = options_.gamma_regularizer, .constraint = options_.gamma_constraint});
-  if (options_.center)
-    beta_ = vector("beta", options_.beta_initializer,
-                   {.regularizer = options_.beta_regularizer, .constraint = options_.beta_constraint});
-  moving_mean_ = vector("moving_mean", options_.moving_mean_initializer, {.trainable = false});
-  moving_variance_ = vector("moving_variance", options_.moving_variance_initializer, {.trainable = false});
+  add_scale_and_shift(features, options_, gamma_, beta_);
+  const WeightOptions kept{.trainable = false, .dtype = options_.dtype};
+  moving_mean_ = add_weight("moving_mean", features, options_.moving_mean_initializer, kept);
+  moving_variance_ = add_weight("moving_variance", features, options_.moving_variance_initializer, kept);
 }
 
 Tensor BatchNormalization::call(const Tensor& x, const CallContext& context) {
@@ -53,16 +45,17 @@ Tensor BatchNormalization::call(const Tensor& x, const CallContext& context) {
   if (x.shape()[axis] != moving_mean_.shape()[0])
     fail<ShapeError>("BatchNormalization", "input {} has {} features, layer \"{}\" was built for {}", x.shape(),
                      x.shape()[axis], name(), moving_mean_.shape()[0]);
-  const Tensor input = to_last(is_floating(x.dtype()) ? x : cast(x, options_.dtype), axis);
+  const Tensor input = to_last(wide(x, options_.dtype), axis);
   if (!context.training || !trainable())
-    return from_last(normalize_by(input, moving_mean_, moving_variance_, gamma_, beta_, options_.epsilon), axis);
+    return given_on(
+        from_last(normalize_by(input, moving_mean_, moving_variance_, gamma_, beta_, options_.epsilon), axis));
   const BatchNormed batch = batch_norm(input, gamma_, beta_, options_.epsilon);
   const auto move = [&](const Variable& average, const Tensor& now) {
     average.assign(average * options_.momentum + cast(now, average.dtype()) * (1 - options_.momentum));
   };
   move(moving_mean_, batch.mean);
   move(moving_variance_, batch.variance);
-  return from_last(batch.y, axis);
+  return given_on(from_last(batch.y, axis));
 }
 
 }  // namespace isochron

@@ -27,11 +27,12 @@ struct BatchNormalizationOptions {
   Constraint beta_constraint = {};
   Constraint gamma_constraint = {};
   DType dtype = DType::float32;
+  std::string dtype_policy = {};  // see Layer::set_dtype_policy(); empty: as the model says
   std::string name = {};
 };
 ISO_OPTIONS(BatchNormalizationOptions, axis, momentum, epsilon, center, scale, beta_initializer, gamma_initializer,
             moving_mean_initializer, moving_variance_initializer, beta_regularizer, gamma_regularizer, beta_constraint,
-            gamma_constraint, dtype, name)
+            gamma_constraint, dtype, dtype_policy, name)
 
 class BatchNormalization : public Layer {
  public:

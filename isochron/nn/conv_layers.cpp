@@ -17,8 +17,6 @@ Shape kernel_shape(const Extents& window, int64_t in, int64_t out) {
   return Shape(dims);
 }
 
-Tensor in_dtype(const Tensor& x, DType dtype) { return x.dtype() == dtype ? x : cast(x, dtype); }
-
 // What a layer was built for is what it takes.
 void need_channels(const std::string& layer, const std::string& name, const Tensor& x, int64_t channels) {
   if (x.shape()[-1] != channels)
@@ -36,12 +34,12 @@ Variable bias_of(const Options& o, int64_t filters, Add add_weight) {
 }
 
 Tensor finished(Tensor y, const Variable& bias, const ActivationFunction& activation) {
-  if (bias.defined()) y = y + bias;
+  if (bias.defined()) y = y + cast(bias, y.dtype());
   return activation(y);
 }
 
 // One filter group for each channel: kernel (window…, channels, multiplier) as (window…, 1, channels * multiplier).
-Tensor depthwise(const Tensor& x, const Variable& kernel, const Sizes& strides, const Padding& padding,
+Tensor depthwise(const Tensor& x, const Tensor& kernel, const Sizes& strides, const Padding& padding,
                  const Sizes& dilations) {
   Extents dims = kernel.shape().to_vector();
   const int64_t multiplier = dims.back(), channels = dims[dims.size() - 2];
@@ -61,6 +59,7 @@ Conv::Conv(std::string class_name, size_t axes, int64_t filters, const Sizes& ke
   need_filters(this->class_name(), filters);
   sizes("strides", options_.strides);
   sizes("dilation_rate", options_.dilation_rate);
+  take_common(options_);
   if (options_.groups < 1 || filters % options_.groups != 0)
     fail<ValueError>(this->class_name(), "groups must divide the filters, got {} groups and {} filters",
                      options_.groups, filters);
@@ -79,7 +78,7 @@ void Conv::build(const Shape& input) {
 
 Tensor Conv::call_channels_last(const Tensor& x) {
   need_channels(class_name(), name(), x, kernel_.shape()[-2] * options_.groups);
-  const Tensor y = conv(in_dtype(x, options_.dtype), kernel_,
+  const Tensor y = conv(computed(x, options_.dtype), computed(kernel_, options_.dtype),
                         {.strides = options_.strides.values(),
                          .padding = options_.padding,
                          .dilations = options_.dilation_rate.values(),
@@ -96,6 +95,7 @@ ConvTranspose::ConvTranspose(std::string class_name, size_t axes, int64_t filter
   need_filters(this->class_name(), filters);
   sizes("strides", options_.strides);
   sizes("dilation_rate", options_.dilation_rate);
+  take_common(options_);
 }
 
 void ConvTranspose::build(const Shape& input) {
@@ -107,7 +107,7 @@ void ConvTranspose::build(const Shape& input) {
 
 Tensor ConvTranspose::call_channels_last(const Tensor& x) {
   need_channels(class_name(), name(), x, kernel_.shape()[-1]);
-  const Tensor y = conv_transpose(in_dtype(x, options_.dtype), kernel_,
+  const Tensor y = conv_transpose(computed(x, options_.dtype), computed(kernel_, options_.dtype),
                                   {.strides = options_.strides.values(),
                                    .padding = options_.padding,
                                    .output_padding = options_.output_padding.values(),
@@ -122,6 +122,7 @@ DepthwiseConv::DepthwiseConv(std::string class_name, size_t axes, const Sizes& k
       kernel_size_(sizes("kernel_size", kernel_size)) {
   sizes("strides", options_.strides);
   sizes("dilation_rate", options_.dilation_rate);
+  take_common(options_);
   if (options_.depth_multiplier < 1)
     fail<ValueError>(this->class_name(), "depth_multiplier must be at least 1, got {}", options_.depth_multiplier);
 }
@@ -139,8 +140,8 @@ void DepthwiseConv::build(const Shape& input) {
 
 Tensor DepthwiseConv::call_channels_last(const Tensor& x) {
   need_channels(class_name(), name(), x, kernel_.shape()[-2]);
-  const Tensor y =
-      depthwise(in_dtype(x, options_.dtype), kernel_, options_.strides, options_.padding, options_.dilation_rate);
+  const Tensor y = depthwise(computed(x, options_.dtype), computed(kernel_, options_.dtype), options_.strides,
+                             options_.padding, options_.dilation_rate);
   return finished(y, bias_, options_.activation);
 }
 
@@ -153,6 +154,7 @@ SeparableConv::SeparableConv(std::string class_name, size_t axes, int64_t filter
   need_filters(this->class_name(), filters);
   sizes("strides", options_.strides);
   sizes("dilation_rate", options_.dilation_rate);
+  take_common(options_);
   if (options_.depth_multiplier < 1)
     fail<ValueError>(this->class_name(), "depth_multiplier must be at least 1, got {}", options_.depth_multiplier);
 }
@@ -175,9 +177,9 @@ void SeparableConv::build(const Shape& input) {
 
 Tensor SeparableConv::call_channels_last(const Tensor& x) {
   need_channels(class_name(), name(), x, depthwise_.shape()[-2]);
-  const Tensor each =
-      depthwise(in_dtype(x, options_.dtype), depthwise_, options_.strides, options_.padding, options_.dilation_rate);
-  return finished(conv(each, pointwise_), bias_, options_.activation);
+  const Tensor each = depthwise(computed(x, options_.dtype), computed(depthwise_, options_.dtype), options_.strides,
+                                options_.padding, options_.dilation_rate);
+  return finished(conv(each, computed(pointwise_, options_.dtype)), bias_, options_.activation);
 }
 
 }  // namespace isochron

@@ -29,11 +29,12 @@ struct ConvLayerOptions {
   Constraint kernel_constraint = {};
   Constraint bias_constraint = {};
   DType dtype = DType::float32;
+  std::string dtype_policy = {};  // see Layer::set_dtype_policy(); empty: as the model says
   std::string name = {};
 };
 ISO_OPTIONS(ConvLayerOptions, strides, padding, data_format, dilation_rate, groups, activation, use_bias,
             kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint,
-            bias_constraint, dtype, name)
+            bias_constraint, dtype, dtype_policy, name)
 
 // Weights: kernel (window…, channels / groups, filters), bias (filters).
 class Conv : public SpatialLayer {
@@ -86,11 +87,12 @@ struct ConvTransposeLayerOptions {
   Constraint kernel_constraint = {};
   Constraint bias_constraint = {};
   DType dtype = DType::float32;
+  std::string dtype_policy = {};  // see Layer::set_dtype_policy(); empty: as the model says
   std::string name = {};
 };
 ISO_OPTIONS(ConvTransposeLayerOptions, strides, padding, output_padding, data_format, dilation_rate, activation,
             use_bias, kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint,
-            bias_constraint, dtype, name)
+            bias_constraint, dtype, dtype_policy, name)
 
 // Weights: kernel (window…, filters, channels), bias (filters).
 class ConvTranspose : public SpatialLayer {
@@ -143,11 +145,12 @@ struct DepthwiseConvOptions {
   Constraint depthwise_constraint = {};
   Constraint bias_constraint = {};
   DType dtype = DType::float32;
+  std::string dtype_policy = {};  // see Layer::set_dtype_policy(); empty: as the model says
   std::string name = {};
 };
 ISO_OPTIONS(DepthwiseConvOptions, strides, padding, depth_multiplier, data_format, dilation_rate, activation, use_bias,
             depthwise_initializer, bias_initializer, depthwise_regularizer, bias_regularizer, depthwise_constraint,
-            bias_constraint, dtype, name)
+            bias_constraint, dtype, dtype_policy, name)
 
 // Weights: kernel (window…, channels, depth_multiplier), bias (channels * depth_multiplier).
 class DepthwiseConv : public SpatialLayer {
@@ -196,12 +199,13 @@ struct SeparableConvOptions {
   Constraint pointwise_constraint = {};
   Constraint bias_constraint = {};
   DType dtype = DType::float32;
+  std::string dtype_policy = {};  // see Layer::set_dtype_policy(); empty: as the model says
   std::string name = {};
 };
 ISO_OPTIONS(SeparableConvOptions, strides, padding, data_format, dilation_rate, depth_multiplier, activation, use_bias,
             depthwise_initializer, pointwise_initializer, bias_initializer, depthwise_regularizer,
             pointwise_regularizer, bias_regularizer, depthwise_constraint, pointwise_constraint, bias_constraint, dtype,
-            name)
+            dtype_policy, name)
 
 // A depthwise convolution and one over channels alone. Weights: depthwise_kernel (window…, channels, depth_multiplier),
 // pointwise_kernel (1…, channels * depth_multiplier, filters), bias (filters).

@@ -7,7 +7,7 @@ namespace isochron {
 
 Dense::Dense(int64_t units, DenseOptions options) : units_(units), options_(std::move(options)) {
   if (units < 1) fail<ValueError>("Dense", "units must be at least 1, got {}", units);
-  if (!options_.name.empty()) set_name(options_.name);
+  take_common(options_);
 }
 
 void Dense::build(const Shape& input) {
@@ -29,8 +29,8 @@ Tensor Dense::call(const Tensor& x, const CallContext&) {
         "Dense",
         "input {} has {} features, layer \"{}\" was built for {}; feed what it was built for, or make a new layer",
         x.shape(), x.rank() ? x.shape()[-1] : 0, name(), features);
-  Tensor y = matmul(x.dtype() == options_.dtype ? x : cast(x, options_.dtype), kernel_);
-  if (options_.use_bias) y = y + bias_;
+  Tensor y = matmul(computed(x, options_.dtype), computed(kernel_, options_.dtype));
+  if (options_.use_bias) y = y + computed(bias_, options_.dtype);
   return options_.activation(y);
 }
 

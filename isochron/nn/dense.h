@@ -18,10 +18,11 @@ struct DenseOptions {
   Constraint kernel_constraint = {};
   Constraint bias_constraint = {};
   DType dtype = DType::float32;
+  std::string dtype_policy = {};  // see Layer::set_dtype_policy(); empty: as the model says
   std::string name = {};
 };
 ISO_OPTIONS(DenseOptions, activation, use_bias, kernel_initializer, bias_initializer, kernel_regularizer,
-            bias_regularizer, kernel_constraint, bias_constraint, dtype, name)
+            bias_regularizer, kernel_constraint, bias_constraint, dtype, dtype_policy, name)
 
 class Dense : public Layer {
  public:

@@ -9,7 +9,7 @@ Embedding::Embedding(int64_t input_dim, int64_t output_dim, EmbeddingOptions opt
     : input_dim_(input_dim), output_dim_(output_dim), options_(std::move(options)) {
   if (input_dim < 1 || output_dim < 1)
     fail<ValueError>("Embedding", "needs at least one token and one feature, got {} and {}", input_dim, output_dim);
-  set_name(options_.name);
+  take_common(options_);
 }
 
 void Embedding::build(const Shape&) {
@@ -22,7 +22,7 @@ void Embedding::build(const Shape&) {
 
 Tensor Embedding::call(const Tensor& x, const CallContext&) {
   const Tensor tokens = is_integral(x.dtype()) ? x : cast(x, DType::int64);
-  return embedding(embeddings_, tokens, options_.lazy_updates);
+  return computed(embedding(embeddings_, tokens, options_.lazy_updates), options_.dtype);
 }
 
 Tensor Embedding::compute_mask(const Tensor& x, const Tensor&) {

@@ -20,10 +20,11 @@ struct EmbeddingOptions {
   bool mask_zero = false;  // token 0 is padding: masked for the layers behind
   bool lazy_updates = false;
   DType dtype = DType::float32;
+  std::string dtype_policy = {};  // see Layer::set_dtype_policy(); empty: as the model says
   std::string name = {};
 };
 ISO_OPTIONS(EmbeddingOptions, embeddings_initializer, embeddings_regularizer, embeddings_constraint, mask_zero,
-            lazy_updates, dtype, name)
+            lazy_updates, dtype, dtype_policy, name)
 
 class Embedding : public Layer {
  public:

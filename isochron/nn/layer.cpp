@@ -4,12 +4,14 @@
 #include <mutex>
 #include <unordered_set>
 
+#include "isochron/base/names.h"
 #include "isochron/exec/first_bad_op.h"
 #include "isochron/exec/function.h"
 #include "isochron/exec/variables.h"
 #include "isochron/nn/masking.h"
 #include "isochron/nn/weight_budget.h"
 #include "isochron/ops/create.h"
+#include "isochron/ops/elementwise.h"
 #include "isochron/tensor/zeroed_storage.h"
 #include "isochron/timeline/timeline.h"
 
@@ -86,7 +88,9 @@ std::vector<Tensor> Layer::operator()(const std::vector<Tensor>& inputs, CallCon
     shapes.push_back(input.shape().erase(0));
   }
   ensure_built(shapes);
-  return call_many(inputs, context);
+  std::vector<Tensor> results = call_many(inputs, context);
+  if (const Tensor mask = compute_mask_of(inputs); mask.defined()) set_mask(results.front(), mask);
+  return results;
 }
 
 std::vector<Tensor> Layer::call_many(const std::vector<Tensor>& inputs, const CallContext& context) {
@@ -181,6 +185,31 @@ void Layer::set_trainable(bool on) {
   }
   for (const auto& layer : sublayers_) layer->set_trainable(on);
   if (shared_) shared_->set_trainable(on);
+}
+
+void Layer::set_dtype_policy(const std::string& policy) {
+  if (policy != "float32" && policy != "mixed_bfloat16")
+    fail<ValueError>(class_name(), "unknown dtype_policy \"{}\"{}", policy,
+                     did_you_mean(policy, {"float32", "mixed_bfloat16"}));
+  mixed_ = policy == "mixed_bfloat16";
+  for (const auto& layer : sublayers_) layer->inherit_policy(*this);
+  if (shared_) shared_->set_dtype_policy(policy);
+}
+
+void Layer::inherit_policy(const Layer& from) {
+  if (!own_policy_) set_dtype_policy(from.dtype_policy());
+}
+
+Tensor Layer::computed(const Tensor& x, DType own) const { return cast(x, mixed_ ? DType::bfloat16 : own); }
+
+Tensor Layer::wide(const Tensor& x, DType own) const {
+  return is_floating(x.dtype()) && size_of(x.dtype()) > 2 ? x : cast(x, own);
+}
+Tensor Layer::given_on(const Tensor& y) const { return mixed_ ? cast(y, DType::bfloat16) : y; }
+
+void Layer::add_sublayer(std::shared_ptr<Layer> layer) {
+  if (mixed_) layer->inherit_policy(*this);
+  sublayers_.push_back(std::move(layer));
 }
 
 std::vector<Tensor> Layer::losses() const {

@@ -84,6 +84,8 @@ class Layer : public std::enable_shared_from_this<Layer> {
   virtual bool many() const { return false; }
   virtual void build_many(const std::vector<Shape>& inputs) { build(inputs.front()); }
   virtual std::vector<Tensor> call_many(const std::vector<Tensor>& inputs, const CallContext& context);
+  // The mask of what call_many() gave first.
+  virtual Tensor compute_mask_of(const std::vector<Tensor>& /*inputs*/) { return {}; }
 
   // Builds the layer if need be, and calls it; masks are taken from x and attached to the result.
   Tensor operator()(const Tensor& x, CallContext context = {});
@@ -113,6 +115,12 @@ class Layer : public std::enable_shared_from_this<Layer> {
   bool trainable() const { return trainable_; }
   void set_trainable(bool on);
 
+  // "float32": computes in its dtype. "mixed_bfloat16": what it multiplies and what it gives on is bfloat16, half as
+  // large, sums and weights stay float32. For all parts, too, whose options do not say another; takes effect when the
+  // model is compiled. ValueError for another name.
+  const char* dtype_policy() const { return mixed_ ? "mixed_bfloat16" : "float32"; }
+  void set_dtype_policy(const std::string& policy);
+
   // What it was made with, as JSON: {"class_name": …, "config": {…}} (config.h).
   std::string get_config() const;
   // What goes on from call to call besides weights, and is saved with a model: states of a stateful layer, the place
@@ -129,8 +137,32 @@ class Layer : public std::enable_shared_from_this<Layer> {
  protected:
   Variable add_weight(const std::string& name, const Shape& shape, const Initializer& initializer,
                       WeightOptions options = {});
+  // x, or a weight, in the dtype the policy computes in: bfloat16, or `own`.
+  Tensor computed(const Tensor& x, DType own) const;
+  // For layers that compute statistics or long sums in float32 whatever the policy: x widened, and the result as it is
+  // stored.
+  Tensor wide(const Tensor& x, DType own) const;
+  Tensor given_on(const Tensor& y) const;
+  // Name and policy out of a layer's options.
+  template <class Options>
+  void take_common(const Options& options) {
+    set_name(options.name);
+    if (options.dtype_policy.empty()) return;
+    set_dtype_policy(options.dtype_policy);
+    own_policy_ = true;
+  }
+  // Scale and shift of a normalisation, as far as its options (scale, center, gamma_…, beta_…, dtype) ask for them.
+  template <class Options>
+  void add_scale_and_shift(const Shape& shape, const Options& o, Variable& gamma, Variable& beta) {
+    if (o.scale)
+      gamma = add_weight("gamma", shape, o.gamma_initializer,
+                         {.regularizer = o.gamma_regularizer, .constraint = o.gamma_constraint, .dtype = o.dtype});
+    if (o.center)
+      beta = add_weight("beta", shape, o.beta_initializer,
+                        {.regularizer = o.beta_regularizer, .constraint = o.beta_constraint, .dtype = o.dtype});
+  }
   // Makes another layer part of this one.
-  void add_sublayer(std::shared_ptr<Layer> layer) { sublayers_.push_back(std::move(layer)); }
+  void add_sublayer(std::shared_ptr<Layer> layer);
   void clear_sublayers() { sublayers_.clear(); }
   const std::vector<std::shared_ptr<Layer>>& sublayers() const { return sublayers_; }
 
@@ -143,6 +175,7 @@ class Layer : public std::enable_shared_from_this<Layer> {
   };
   template <class F>
   void each_weight(F&& f) const;
+  void inherit_policy(const Layer& from);
   std::shared_ptr<Layer> shared();
 
   mutable std::string name_;
@@ -151,6 +184,8 @@ class Layer : public std::enable_shared_from_this<Layer> {
   Shape input_shape_;
   bool built_ = false;
   bool trainable_ = true;
+  bool mixed_ = false;
+  bool own_policy_ = false;        // said by its options: stays when that of the model is set
   std::shared_ptr<Layer> shared_;  // the copy that functional models hold
   size_t symbolic_calls_ = 0;
 };

@@ -15,8 +15,6 @@ void need_positive(const char* layer, double epsilon) {
   if (!(epsilon > 0)) fail<ValueError>(layer, "epsilon must be positive, got {}", epsilon);
 }
 
-Tensor real(const Tensor& x, DType otherwise) { return is_floating(x.dtype()) ? x : cast(x, otherwise); }
-
 Tensor flat(const Variable& v) { return v.defined() ? reshape(v, {-1}) : Tensor(); }
 
 }  // namespace
@@ -24,7 +22,7 @@ Tensor flat(const Variable& v) { return v.defined() ? reshape(v, {-1}) : Tensor(
 LayerNormalization::LayerNormalization(LayerNormalizationOptions options) : options_(std::move(options)) {
   need_positive("LayerNormalization", options_.epsilon);
   if (options_.axis.empty()) fail<ValueError>("LayerNormalization", "needs at least one axis");
-  set_name(options_.name);
+  take_common(options_);
 }
 
 void LayerNormalization::build(const Shape& input) {
@@ -47,18 +45,11 @@ void LayerNormalization::build(const Shape& input) {
     extents.push_back(input[static_cast<int>(a) - 1]);
   }
   features_ = Shape(extents);
-  if (options_.scale)
-    gamma_ = add_weight(
-        "gamma", features_, options_.gamma_initializer,
-        {.regularizer = options_.gamma_regularizer, .constraint = options_.gamma_constraint, .dtype = options_.dtype});
-  if (options_.center)
-    beta_ = add_weight(
-        "beta", features_, options_.beta_initializer,
-        {.regularizer = options_.beta_regularizer, .constraint = options_.beta_constraint, .dtype = options_.dtype});
+  add_scale_and_shift(features_, options_, gamma_, beta_);
 }
 
 Tensor LayerNormalization::call(const Tensor& x, const CallContext&) {
-  const Tensor moved = transpose(real(x, options_.dtype), order_);
+  const Tensor moved = transpose(wide(x, options_.dtype), order_);
   const int kept = moved.rank() - features_.rank();
   if (kept < 1 || Shape(moved.shape().dims().subspan(static_cast<size_t>(kept))) != features_)
     fail<ShapeError>("LayerNormalization", "input {} does not fit layer \"{}\", built for features {}", x.shape(),
@@ -66,14 +57,14 @@ Tensor LayerNormalization::call(const Tensor& x, const CallContext&) {
   std::vector<int64_t> rows(moved.shape().begin(), moved.shape().begin() + kept);
   rows.push_back(-1);
   const Tensor y = layer_norm(reshape(moved, rows), flat(gamma_), flat(beta_), options_.epsilon);
-  return transpose(reshape(y, moved.shape().to_vector()), inverse_permutation(order_));
+  return given_on(transpose(reshape(y, moved.shape().to_vector()), inverse_permutation(order_)));
 }
 
 GroupNormalization::GroupNormalization(GroupNormalizationOptions options) : options_(std::move(options)) {
   need_positive("GroupNormalization", options_.epsilon);
   if (options_.groups < 1 && options_.groups != -1)
     fail<ValueError>("GroupNormalization", "groups must be positive, or -1 for one a channel, got {}", options_.groups);
-  set_name(options_.name);
+  take_common(options_);
 }
 
 void GroupNormalization::build(const Shape& input) {
@@ -83,19 +74,12 @@ void GroupNormalization::build(const Shape& input) {
   groups_ = options_.groups == -1 ? channels : options_.groups;
   if (channels % groups_ != 0)
     fail<ValueError>("GroupNormalization", "{} channels can't be divided into {} groups", channels, groups_);
-  if (options_.scale)
-    gamma_ = add_weight(
-        "gamma", {channels}, options_.gamma_initializer,
-        {.regularizer = options_.gamma_regularizer, .constraint = options_.gamma_constraint, .dtype = options_.dtype});
-  if (options_.center)
-    beta_ = add_weight(
-        "beta", {channels}, options_.beta_initializer,
-        {.regularizer = options_.beta_regularizer, .constraint = options_.beta_constraint, .dtype = options_.dtype});
+  add_scale_and_shift({channels}, options_, gamma_, beta_);
 }
 
 Tensor GroupNormalization::call(const Tensor& x, const CallContext&) {
   const int axis = normalize_axis("GroupNormalization", options_.axis, x.rank());
-  const Tensor input = to_last(real(x, options_.dtype), axis);
+  const Tensor input = to_last(wide(x, options_.dtype), axis);
   const int64_t channels = input.shape()[-1];
   // (batch, positions, groups, channels of one)
   const Tensor grouped = reshape(input, {input.shape()[0], -1, groups_, channels / groups_});
@@ -104,12 +88,12 @@ Tensor GroupNormalization::call(const Tensor& x, const CallContext&) {
   Tensor y = reshape(centred * rsqrt(variance + options_.epsilon), input.shape().to_vector());
   if (gamma_.defined()) y = y * cast(gamma_, y.dtype());
   if (beta_.defined()) y = y + cast(beta_, y.dtype());
-  return from_last(y, axis);
+  return given_on(from_last(y, axis));
 }
 
 RMSNormalization::RMSNormalization(RMSNormalizationOptions options) : options_(std::move(options)) {
   need_positive("RMSNormalization", options_.epsilon);
-  set_name(options_.name);
+  take_common(options_);
 }
 
 void RMSNormalization::build(const Shape& input) {
@@ -118,7 +102,7 @@ void RMSNormalization::build(const Shape& input) {
 }
 
 Tensor RMSNormalization::call(const Tensor& x, const CallContext&) {
-  return rms_norm(real(x, options_.dtype), scale_, options_.epsilon);
+  return given_on(rms_norm(wide(x, options_.dtype), scale_, options_.epsilon));
 }
 
 }  // namespace isochron

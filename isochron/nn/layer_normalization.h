@@ -23,10 +23,11 @@ struct LayerNormalizationOptions {
   Constraint beta_constraint = {};
   Constraint gamma_constraint = {};
   DType dtype = DType::float32;
+  std::string dtype_policy = {};  // see Layer::set_dtype_policy(); empty: as the model says
   std::string name = {};
 };
 ISO_OPTIONS(LayerNormalizationOptions, axis, epsilon, center, scale, beta_initializer, gamma_initializer,
-            beta_regularizer, gamma_regularizer, beta_constraint, gamma_constraint, dtype, name)
+            beta_regularizer, gamma_regularizer, beta_constraint, gamma_constraint, dtype, dtype_policy, name)
 
 class LayerNormalization : public Layer {
  public:
@@ -58,10 +59,11 @@ struct GroupNormalizationOptions {
   Constraint beta_constraint = {};
   Constraint gamma_constraint = {};
   DType dtype = DType::float32;
+  std::string dtype_policy = {};  // see Layer::set_dtype_policy(); empty: as the model says
   std::string name = {};
 };
 ISO_OPTIONS(GroupNormalizationOptions, groups, axis, epsilon, center, scale, beta_initializer, gamma_initializer,
-            beta_regularizer, gamma_regularizer, beta_constraint, gamma_constraint, dtype, name)
+            beta_regularizer, gamma_regularizer, beta_constraint, gamma_constraint, dtype, dtype_policy, name)
 
 class GroupNormalization : public Layer {
  public:
@@ -82,9 +84,10 @@ class GroupNormalization : public Layer {
 struct RMSNormalizationOptions {
   double epsilon = 1e-6;
   DType dtype = DType::float32;
+  std::string dtype_policy = {};  // see Layer::set_dtype_policy(); empty: as the model says
   std::string name = {};
 };
-ISO_OPTIONS(RMSNormalizationOptions, epsilon, dtype, name)
+ISO_OPTIONS(RMSNormalizationOptions, epsilon, dtype, dtype_policy, name)
 
 // x / sqrt(mean(x^2) + epsilon) * scale over the last axis.
 class RMSNormalization : public Layer {

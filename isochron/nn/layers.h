@@ -8,6 +8,7 @@
 #include "isochron/nn/dense.h"
 #include "isochron/nn/dropout.h"
 #include "isochron/nn/embedding.h"
+#include "isochron/nn/hashing.h"
 #include "isochron/nn/image_layers.h"
 #include "isochron/nn/layer_normalization.h"
 #include "isochron/nn/lookup_layers.h"

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "isochron/base/names.h"
+#include "isochron/nn/hashing.h"
 #include "isochron/ops/ops.h"
 
 namespace isochron {
@@ -94,10 +95,8 @@ int64_t StringLookup::index(const std::string& word) const {
   if (found != places_.end()) return found->second;
   if (options_.num_oov_indices == 0)
     fail<ValueError>("StringLookup", "\"{}\" is not in the vocabulary, and num_oov_indices is 0", word);
-  // More than one index for unknown words: spread by FNV-1a.
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : word) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
-  return (options_.mask ? 1 : 0) + static_cast<int64_t>(hash % static_cast<uint64_t>(options_.num_oov_indices));
+  return (options_.mask ? 1 : 0) +
+         static_cast<int64_t>(fingerprint64(word) % static_cast<uint64_t>(options_.num_oov_indices));
 }
 
 Tensor StringLookup::operator()(const StringColumn& strings) const {

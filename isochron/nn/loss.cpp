@@ -36,7 +36,9 @@ std::shared_ptr<Loss> AnyLoss::from_function(std::function<Tensor(const Tensor&,
 }
 
 Tensor Loss::operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const {
-  Tensor values = call(y_true, y_pred);
+  // In float32 at least, whatever the prediction is stored as.
+  const bool narrow = is_floating(y_pred.dtype()) && size_of(y_pred.dtype()) < 4;
+  Tensor values = call(y_true, narrow ? cast(y_pred, DType::float32) : y_pred);
   Tensor weight;
   if (sample_weight.defined()) {
     weight = aligned_weight(sample_weight, values);

@@ -194,7 +194,13 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target) {
 Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target) {
   if (log_probabilities.rank() != 2)
     fail<ShapeError>("nll_loss", "needs (batch, classes), got {}", log_probabilities.shape());
-  return -mean(sum(log_probabilities * one_hot(target, log_probabilities.shape()[1], log_probabilities.dtype()), {-1}));
+  if (!is_integral(target.dtype()) || target.shape() != Shape{log_probabilities.shape()[0]})
+    fail<ShapeError>("nll_loss", "target must hold one class index for each of {} rows, got {}",
+                     log_probabilities.shape()[0], to_string(target.spec()));
+  const int64_t classes = log_probabilities.shape()[1];
+  // Picking from the list of classes refuses what is none.
+  const Tensor known = gather(arange(classes), target);
+  return -mean(sum(log_probabilities * one_hot(known, classes, log_probabilities.dtype()), {-1}));
 }
 Tensor binary_cross_entropy(const Tensor& input, const Tensor& target) {
   const auto [t, p] = paired("binary_cross_entropy", target, input);

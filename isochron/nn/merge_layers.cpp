@@ -1,5 +1,7 @@
 #include "isochron/nn/merge_layers.h"
 
+#include "isochron/nn/masking.h"
+#include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/matmul.h"
 #include "isochron/ops/reduce.h"
@@ -37,6 +39,37 @@ Tensor rows_along(const Tensor& x, int axis) {
 
 Tensor unit_length(const Tensor& x, int axis) { return x * rsqrt(maximum(sum(square(x), {axis}, true), 1e-12)); }
 }  // namespace
+
+Tensor Merge::compute_mask_of(const std::vector<Tensor>& inputs) {
+  Tensor all;
+  for (const Tensor& input : inputs) {
+    const Tensor mask = mask_of(input);
+    if (!mask.defined()) return {};
+    all = all.defined() ? logical_or(all, mask) : mask;
+  }
+  return all;
+}
+
+Tensor Concatenate::compute_mask_of(const std::vector<Tensor>& inputs) {
+  std::vector<Tensor> masks;
+  bool any = false;
+  int rank = 0;
+  for (const Tensor& input : inputs) {
+    masks.push_back(mask_of(input));
+    if (!masks.back().defined()) continue;
+    any = true;
+    rank = masks.back().rank();
+  }
+  if (!any) return {};
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (!masks[i].defined())
+      masks[i] = ones(Shape(inputs[i].shape().dims().first(static_cast<size_t>(rank))), DType::boolean);
+  const int axis = normalize_axis("Concatenate", axis_, inputs[0].rank());
+  if (axis < rank) return concat(masks, axis);
+  Tensor all = masks[0];
+  for (size_t i = 1; i < masks.size(); ++i) all = logical_or(all, masks[i]);
+  return all;
+}
 
 Tensor Add::merge(const std::vector<Tensor>& inputs) const { return fold(inputs, add); }
 Tensor Multiply::merge(const std::vector<Tensor>& inputs) const { return fold(inputs, mul); }

@@ -22,6 +22,8 @@ class Merge : public Layer {
   explicit Merge(LayerOptions options) { set_name(std::move(options.name)); }
   virtual Tensor merge(const std::vector<Tensor>& inputs) const = 0;
   virtual bool stretches() const { return true; }  // whether ranks are made equal first
+  // As in Keras: a step counts when it does in any of the inputs; one without a mask ends it.
+  Tensor compute_mask_of(const std::vector<Tensor>& inputs) override;
 };
 
 #define ISO_MERGE_LAYER(Class)                                               \
@@ -57,6 +59,9 @@ class Concatenate : public Merge {
  protected:
   Tensor merge(const std::vector<Tensor>& inputs) const override;
   bool stretches() const override { return false; }
+  // Along the axis when that is time; along others a step counts when it does in any input. All steps of an input
+  // without a mask count.
+  Tensor compute_mask_of(const std::vector<Tensor>& inputs) override;
 
  private:
   int64_t axis_;
@@ -84,6 +89,7 @@ class Dot : public Merge {
  protected:
   Tensor merge(const std::vector<Tensor>& inputs) const override;
   bool stretches() const override { return false; }
+  Tensor compute_mask_of(const std::vector<Tensor>&) override { return {}; }
 
  private:
   std::pair<int64_t, int64_t> axes_;

@@ -20,6 +20,7 @@ Model::Model(const SymbolicTensors& inputs, const SymbolicTensors& outputs, Mode
   std::vector<Shape> shapes;
   for (const SymbolicTensor& input : inputs) shapes.push_back(input.shape());
   for (auto& layer : graph_->layers()) add_sublayer(std::move(layer));
+  if (!options.dtype_policy.empty()) set_dtype_policy(options.dtype_policy);
   ensure_built(shapes);
 }
 
@@ -124,8 +125,10 @@ std::vector<std::string> Model::output_names() const {
 Sequential::Sequential(std::initializer_list<AnyLayer> layers) {
   for (const AnyLayer& layer : layers) add(layer);
 }
-Sequential::Sequential(const std::vector<AnyLayer>& layers) {
+Sequential::Sequential(const std::vector<AnyLayer>& layers, ModelOptions options) {
+  set_name(std::move(options.name));
   for (const AnyLayer& layer : layers) add(layer);
+  if (!options.dtype_policy.empty()) set_dtype_policy(options.dtype_policy);
 }
 
 void Sequential::add(const AnyLayer& layer) {

@@ -103,6 +103,7 @@ using Logs = std::vector<std::pair<std::string, double>>;
 
 struct ModelOptions {
   std::string name = {};
+  std::string dtype_policy = {};  // of all layers: "mixed_bfloat16"; see Layer::set_dtype_policy()
 };
 struct ModelGraph;  // model_graph.h
 
@@ -181,7 +182,7 @@ class Sequential : public Model {
  public:
   Sequential() = default;
   Sequential(std::initializer_list<AnyLayer> layers);
-  explicit Sequential(const std::vector<AnyLayer>& layers);
+  explicit Sequential(const std::vector<AnyLayer>& layers, ModelOptions options = {});
 
   void add(const AnyLayer& layer);
   void pop();

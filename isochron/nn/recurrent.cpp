@@ -37,7 +37,7 @@ RecurrentLayer::RecurrentLayer(int64_t units, int gates, int states, RecurrentSe
   if (units < 1) fail<ValueError>("RNN", "units must be at least 1, got {}", units);
   for (const double rate : {settings_.dropout, settings_.recurrent_dropout})
     if (!(rate >= 0 && rate < 1)) fail<ValueError>("RNN", "dropout must be in [0, 1), got {}", rate);
-  set_name(settings_.name);
+  take_common(settings_);
 }
 
 void RecurrentLayer::check_unbuilt() const {
@@ -128,15 +128,15 @@ RecurrentResult RecurrentLayer::run(const Tensor& x, RecurrentCall call) {
     fail<ShapeError>(class_name(), "layer \"{}\" takes (batch, time, {}), got {}", name(), kernel_.shape()[0],
                      x.shape());
   if (x.shape()[1] == 0) fail<ShapeError>(class_name(), "needs at least one step, got {}", x.shape());
-  Tensor input = transpose(cast(x, settings_.dtype), {1, 0, 2});
+  Tensor input = transpose(computed(x, settings_.dtype), {1, 0, 2});
   Tensor mask = call.mask.defined() ? transpose(call.mask, {1, 0}) : Tensor();
   if (settings_.go_backwards) {
     input = flip(input, {0});
     if (mask.defined()) mask = flip(mask, {0});
   }
   if (call.training && settings_.dropout > 0)  // one decision for all steps
-    input = input * kept_share({1, x.shape()[0], x.shape()[2]}, settings_.dropout);
-  Tensor z = matmul(input, kernel_);
+    input = input * cast(kept_share({1, x.shape()[0], x.shape()[2]}, settings_.dropout), input.dtype());
+  Tensor z = cast(matmul(input, computed(kernel_, settings_.dtype)), settings_.dtype);
   if (const Tensor bias = input_bias(); bias.defined()) z = z + bias;
   const std::vector<Tensor> first = first_states(x.shape()[0], call.initial_states);
   const bool dropped = call.training && settings_.recurrent_dropout > 0;
@@ -144,7 +144,7 @@ RecurrentResult RecurrentLayer::run(const Tensor& x, RecurrentCall call) {
       fused() && !settings_.unroll && !dropped ? fused_loop(z, first, mask) : plain_loop(z, first, mask, call.training);
   if (settings_.stateful)
     for (size_t i = 0; i < kept_.size(); ++i) kept_[i].assign(stop_gradient(result.states[i]));
-  result.output = settings_.return_sequences ? transpose(result.output, {1, 0, 2}) : result.states[0];
+  result.output = given_on(settings_.return_sequences ? transpose(result.output, {1, 0, 2}) : result.states[0]);
   return result;
 }
 

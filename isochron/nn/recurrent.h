@@ -36,12 +36,13 @@ namespace isochron {
   bool stateful = false; /* go on where the batch before ended */ \
   bool unroll = false;                                            \
   DType dtype = DType::float32;                                   \
+  std::string dtype_policy = {};                                  \
   std::string name = {}
 
 #define ISO_RECURRENT_OPTION_NAMES                                                                                  \
   use_bias, kernel_initializer, recurrent_initializer, bias_initializer, kernel_regularizer, recurrent_regularizer, \
       bias_regularizer, kernel_constraint, recurrent_constraint, bias_constraint, dropout, recurrent_dropout, seed, \
-      return_sequences, go_backwards, stateful, unroll, dtype, name
+      return_sequences, go_backwards, stateful, unroll, dtype, dtype_policy, name
 
 struct SimpleRNNOptions {
   ActivationFunction activation = "tanh";

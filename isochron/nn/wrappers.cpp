@@ -1,6 +1,7 @@
 #include "isochron/nn/wrappers.h"
 
 #include "isochron/base/names.h"
+#include "isochron/nn/masking.h"
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/shape_ops.h"
 
@@ -16,7 +17,7 @@ Shape after_time(const char* layer, const Shape& input) {
 
 Bidirectional::Bidirectional(std::shared_ptr<RecurrentLayer> layer, BidirectionalOptions options)
     : layer_(layer), forward_(layer->another()), backward_(layer->another()), options_(std::move(options)) {
-  const std::vector<std::string_view> modes = {"concat", "sum", "mul", "ave"};
+  const std::vector<std::string_view> modes = {"concat", "sum", "mul", "ave", "none"};
   if (std::find(modes.begin(), modes.end(), options_.merge_mode) == modes.end())
     fail<ValueError>("Bidirectional", "unknown merge_mode \"{}\"{}", options_.merge_mode,
                      did_you_mean(options_.merge_mode, modes));
@@ -40,7 +41,7 @@ void Bidirectional::build(const Shape& input) {
   backward_->ensure_built(input);
 }
 
-Tensor Bidirectional::call(const Tensor& x, const CallContext& context) {
+std::pair<Tensor, Tensor> Bidirectional::both_ways(const Tensor& x, const CallContext& context) {
   Tensor a = forward_->call(x, context), b = backward_->call(x, context);
   if (forward_->settings().return_sequences) {
     b = flip(b, {1});
@@ -51,6 +52,22 @@ Tensor Bidirectional::call(const Tensor& x, const CallContext& context) {
       b = where(seen, b, 0);
     }
   }
+  return {a, b};
+}
+
+std::vector<Tensor> Bidirectional::call_many(const std::vector<Tensor>& inputs, const CallContext& context) {
+  if (inputs.size() != 1) fail<ValueError>("Bidirectional", "takes one input, got {}", inputs.size());
+  CallContext own = context;
+  if (!own.mask.defined()) own.mask = mask_of(inputs[0]);
+  const auto [a, b] = both_ways(inputs[0], own);
+  const Tensor mask = own.mask.defined() ? compute_mask(inputs[0], own.mask) : Tensor();
+  if (mask.defined())
+    for (const Tensor& result : {a, b}) set_mask(result, mask);
+  return {a, b};
+}
+
+Tensor Bidirectional::call(const Tensor& x, const CallContext& context) {
+  const auto [a, b] = both_ways(x, context);
   if (options_.merge_mode == "sum") return a + b;
   if (options_.merge_mode == "mul") return a * b;
   if (options_.merge_mode == "ave") return (a + b) / 2;

@@ -10,7 +10,7 @@
 namespace isochron {
 
 struct BidirectionalOptions {
-  std::string merge_mode = "concat";  // concat, sum, mul, ave
+  std::string merge_mode = "concat";  // concat, sum, mul, ave; none: both as a list, forward first
   std::string name = {};
 };
 ISO_OPTIONS(BidirectionalOptions, merge_mode, name)
@@ -28,9 +28,12 @@ class Bidirectional : public Layer {
   void build(const Shape& input) override;
   Tensor call(const Tensor& x, const CallContext& context) override;
   Tensor compute_mask(const Tensor& x, const Tensor& mask) override { return forward_->compute_mask(x, mask); }
+  bool many() const override { return options_.merge_mode == "none"; }
+  std::vector<Tensor> call_many(const std::vector<Tensor>& inputs, const CallContext& context) override;
   Shape output_shape(const Shape& input) const override;
 
  private:
+  std::pair<Tensor, Tensor> both_ways(const Tensor& x, const CallContext& context);
   Bidirectional(std::shared_ptr<RecurrentLayer> layer, BidirectionalOptions options);
   std::shared_ptr<Layer> layer_;  // as it was given; never built
   std::shared_ptr<RecurrentLayer> forward_, backward_;

@@ -124,15 +124,27 @@ constexpr Marker kComputing[] = {
     {"sklearn/metrics/", "", Phase::metrics, "scikit-learn metrics"},
 };
 
+// Parts of the compilers that run compiled code, or step aside for code that is not to be compiled (optimizers).
+constexpr std::string_view kRunsCompiled[] = {"torch/_dynamo/eval_frame.py", "torch/_dynamo/external_utils.py",
+                                              "torch/_dynamo/decorators.py", "torch/_inductor/output_code.py",
+                                              "torch/_inductor/utils.py",    "torch/_inductor/runtime/"};
+
 constexpr std::string_view kExecutor = "tensorflow/python/eager/execute.py";
+
+bool runs_compiled(std::string_view file) {
+  return std::any_of(std::begin(kRunsCompiled), std::end(kRunsCompiled),
+                     [&](std::string_view part) { return file.find(part) != std::string_view::npos; });
+}
 
 template <size_t N>
 std::optional<Marker> outermost(const Marker (&markers)[N], const std::vector<PythonFrame>& frames) {
-  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame)
+  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+    if (runs_compiled(frame->code->file)) continue;
     for (const Marker& marker : markers)
       if (frame->code->file.find(marker.path) != std::string::npos &&
           frame->code->function.find(marker.function) != std::string::npos)
         return marker;
+  }
   return std::nullopt;
 }
 
@@ -231,6 +243,19 @@ std::optional<Marker> by_user_name(const std::vector<PythonFrame>& frames) {
 bool is_user_file(const std::string& path) {
   return !path.empty() && path[0] != '<' && path.find("site-packages/") == std::string::npos &&
          path.find("dist-packages/") == std::string::npos && path.find("/lib/python3") == std::string::npos;
+}
+
+std::string_view framework_of(const std::vector<PythonFrame>& frames) {
+  struct Package {
+    std::string_view folder, framework;
+  };
+  for (const Package package :
+       {Package{"/pytorch_lightning/", "lightning"}, Package{"/lightning/", "lightning"},
+        Package{"/keras/src/", "keras"}, Package{"/tensorflow/python/", "tensorflow"}, Package{"/torch/", "torch"}})
+    for (const PythonFrame& frame : frames)
+      if (frame.code->file.find(package.folder) != std::string::npos && !is_user_file(frame.code->file))
+        return package.framework;
+  return "";
 }
 
 std::string describe(const PythonFrame& frame) {

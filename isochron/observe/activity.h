@@ -8,6 +8,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "isochron/observe/python_stack.h"
@@ -29,6 +30,9 @@ struct Activity {
 };
 
 Activity activity_of(const std::vector<PythonFrame>& frames);
+
+// The framework whose code is on the stack: "lightning", "keras", "tensorflow", "torch"; the most special one.
+std::string_view framework_of(const std::vector<PythonFrame>& frames);
 
 // Not part of Python, a framework or a package: something the user wrote.
 bool is_user_file(const std::string& path);

@@ -158,6 +158,9 @@ bool PythonProcess::walk(uint64_t thread, PythonThread& out) {
       if (out.main && !out.epoch && code->epoch_slot >= 0)
         out.epoch = integer_at(memory_.pointer(frame + static_cast<uint64_t>(layout_->frame_locals) +
                                                8 * static_cast<uint64_t>(code->epoch_slot)));
+      if (out.main && code->batch_slot >= 0)
+        out.batch = integer_at(memory_.pointer(frame + static_cast<uint64_t>(layout_->frame_locals) +
+                                               8 * static_cast<uint64_t>(code->batch_slot)));
       if (out.main && !out.epoch && code->module)
         out.epoch = global_epoch(field<uint64_t>(block, layout_->frame_globals));
     }
@@ -194,11 +197,15 @@ void PythonProcess::find_epoch_slot(uint64_t names, PythonCode& code) const {
   const uint64_t count = std::min<uint64_t>(memory_.pointer(names + 16), 256);
   std::vector<uint64_t> addresses(count);
   if (count == 0 || !memory_.read(names + 24, addresses.data(), count * 8)) return;
-  for (uint64_t i = 0; i < count; ++i)
-    if (names_an_epoch(string_at(addresses[i]))) {
+  const bool lightning = code.file.ends_with("loops/training_epoch_loop.py") && code.function.ends_with("advance");
+  for (uint64_t i = 0; i < count; ++i) {
+    const std::string name = string_at(addresses[i]);
+    if (lightning && name == "batch_idx") code.batch_slot = static_cast<int>(i);
+    if (names_an_epoch(name)) {
       code.epoch_slot = static_cast<int>(i);
       return;
     }
+  }
 }
 
 std::string PythonProcess::string_at(uint64_t address) const {

@@ -30,6 +30,7 @@ struct PythonCode {
   int first_line = 0;
   std::vector<uint8_t> line_table;
   int epoch_slot = -1;  // local variable that counts epochs, by its name
+  int batch_slot = -1;  // the one that counts batches, in Lightning's training loop only
   bool module = false;  // the body of a module: its variables are globals
 };
 
@@ -43,6 +44,7 @@ struct PythonThread {
   bool main = false;
   std::vector<PythonFrame> frames;  // innermost first
   std::optional<int64_t> epoch;     // value of a variable called epoch in the innermost frame that has one
+  std::optional<int64_t> batch;     // Lightning's number of the batch within its epoch
 };
 
 class PythonProcess {

@@ -86,6 +86,8 @@ void Sampler::look(double now) {
   if (trainer_.pid() == 0) why_no_stacks_ = trainer_.why_no_stacks();
   if (look) {
     log_.add(now, elapsed, look->activity);
+    if (!look->framework.empty()) ++frameworks_seen_[std::string(look->framework)];
+    if (look->epoch) last_epoch_look_ = now;
     if (look->epoch && (epochs_seen_.empty() || epochs_seen_.back().value != *look->epoch) &&
         epochs_seen_.size() < 100000)
       epochs_seen_.push_back({now - elapsed / 2, *look->epoch});

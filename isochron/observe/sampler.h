@@ -69,6 +69,7 @@ class Sampler {
   Sample make_sample(double now);
   void add_facts(RunRecord& run) const;
   void add_input_facts(RunRecord& run) const;
+  void add_framework(RunRecord& run) const;
   void add_epochs(RunRecord& run) const;
 
   int pid_;
@@ -92,6 +93,8 @@ class Sampler {
   double main_cpu_ = 0;
   int open_files_ = 0, sockets_ = 0;
   std::string why_no_stacks_;
+  std::map<std::string, int> frameworks_seen_;  // looks that found its code on the stack
+  double last_epoch_look_ = 0;                  // when the loop was seen last
   std::vector<EpochChange> epochs_seen_;
   std::map<int, double> ended_workers_;             // pid, time
   std::map<std::string, double> busy_strangers_;    // command, core seconds

@@ -29,6 +29,7 @@ std::string text_of(const Activity& activity) {
 
 void Sampler::fill(RunRecord& run) const {
   run.samples = store_.samples();
+  add_framework(run);
   add_epochs(run);
   run.spans = log_.spans(kShortestSpan);
   if (run.spans.size() > kMaxSpans) run.spans.resize(kMaxSpans);
@@ -47,6 +48,19 @@ void Sampler::fill(RunRecord& run) const {
   add_facts(run);
 }
 
+// Output often does not say which framework printed it; the stacks do. Lightning's and Keras' code is on the stack
+// together with torch's and TensorFlow's, so a few looks at it are enough for the more special name.
+void Sampler::add_framework(RunRecord& run) const {
+  if (!run.framework.empty() && run.framework != "tensorflow" && run.framework != "torch") return;
+  constexpr int kEnoughLooks = 5;
+  for (const char* name : {"lightning", "keras", "tensorflow", "torch"}) {
+    const auto seen = frameworks_seen_.find(name);
+    if (seen == frameworks_seen_.end() || seen->second < kEnoughLooks) continue;
+    run.framework = name;
+    return;
+  }
+}
+
 // Long waits in stages of tf.data that fill up: what TensorFlow's own log says only after ten seconds.
 void Sampler::add_input_facts(RunRecord& run) const {
   double cache = 0, shuffle = 0;
@@ -63,17 +77,23 @@ void Sampler::add_input_facts(RunRecord& run) const {
                          "stack samples"});
 }
 
-// Output that names no epochs, or none at all (--pid): a variable called epoch in the training loop
-// counts them.
+// Output that names no epochs, only the last one (Lightning on a pipe), or none at all (--pid): a variable called epoch
+// in the training loop counts them.
 void Sampler::add_epochs(RunRecord& run) const {
-  if (!run.epochs.empty() || run.open_epoch || epochs_seen_.size() < 2) return;
+  const bool lightning = run.framework == "lightning";
+  if (run.open_epoch || epochs_seen_.size() < 2 || run.epochs.size() > (lightning ? 1 : 0)) return;
   const int64_t base = epochs_seen_.front().value;
-  for (size_t i = 0; i + 1 < epochs_seen_.size(); ++i) {
-    if (epochs_seen_[i].value < base || epochs_seen_[i + 1].value != epochs_seen_[i].value + 1) continue;
+  std::vector<EpochChange> changes = epochs_seen_;
+  const bool finished =
+      std::any_of(run.facts.begin(), run.facts.end(), [](const Fact& f) { return f.key == "finished"; });
+  if (lightning && finished) changes.push_back({last_epoch_look_, changes.back().value + 1});
+  run.epochs.clear();
+  for (size_t i = 0; i + 1 < changes.size(); ++i) {
+    if (changes[i].value < base || changes[i + 1].value != changes[i].value + 1) continue;
     Epoch epoch;
-    epoch.index = static_cast<int>(epochs_seen_[i].value + (base == 0 ? 1 : 0));
-    epoch.start = epochs_seen_[i].time;
-    epoch.seconds = epochs_seen_[i + 1].time - epochs_seen_[i].time;
+    epoch.index = static_cast<int>(changes[i].value + (base == 0 ? 1 : 0));
+    epoch.start = changes[i].time;
+    epoch.seconds = changes[i + 1].time - changes[i].time;
     epoch.resolution = 0.1;
     run.epochs.push_back(epoch);
   }

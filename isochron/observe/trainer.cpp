@@ -117,13 +117,26 @@ std::optional<Trainer::Look> Trainer::look(const ProcessTree& tree, double now) 
   if (found == candidates_.end() || !found->second.python) return std::nullopt;
   const auto main = found->second.python->main_thread();
   if (!main) return std::nullopt;
-  Look look{activity_of(main->frames), main->epoch};
+  Look look{activity_of(main->frames), main->epoch, ""};
+  if (look.activity.phase != Phase::start) look.framework = framework_of(main->frames);
+  count_passes(*main, look);
   if (!look.activity.executing) running_looks_ = 0;
   if (look.activity.executing) refine_executing(look.activity, tree.alive().at(pid_).state, now);
   if (look.activity.phase == Phase::input && look.activity.what == "DataLoader")
     refine_loader(look.activity, tree, now);
   last_ = look.activity;
   return look;
+}
+
+// Lightning keeps its epoch in an object and on a pipe prints nothing before the end. Its batches are counted in a
+// local variable: where they begin anew, so does an epoch.
+void Trainer::count_passes(const PythonThread& main, Look& look) {
+  if (main.batch) {
+    if (last_batch_ && *main.batch < *last_batch_) ++passes_;
+    last_batch_ = main.batch;
+  }
+  const auto in_loop = [](const PythonFrame& f) { return f.code->file.ends_with("loops/fit_loop.py"); };
+  if (!look.epoch && last_batch_ && std::any_of(main.frames.begin(), main.frames.end(), in_loop)) look.epoch = passes_;
 }
 
 // One call of the executor covers a whole step: waiting for the batch, compiling the graph at the first

@@ -28,7 +28,8 @@ class Trainer {
  public:
   struct Look {
     Activity activity;
-    std::optional<int64_t> epoch;  // the value of a variable called epoch
+    std::optional<int64_t> epoch;  // the value of a variable called epoch, or how often batches began anew
+    std::string_view framework;    // whose code is on the stack, imports apart
   };
 
   // Empty when no stack could be read at this moment.
@@ -59,6 +60,7 @@ class Trainer {
   void attach_new(const ProcessTree& tree, double now);
   void find_workers(const ProcessTree& tree, double now);
   void choose(const ProcessTree& tree);
+  void count_passes(const PythonThread& main, Look& look);
   void refine_executing(Activity& activity, char main_state, double now);
   void refine_loader(Activity& activity, const ProcessTree& tree, double now);
 
@@ -69,7 +71,9 @@ class Trainer {
   std::optional<StackScanner> tensorflow_;
   int tensorflow_pid_ = 0;
   double next_scanner_attempt_ = 0;
-  int running_looks_ = 0;  // in a row with the executor's caller on a CPU
+  std::optional<int64_t> last_batch_;  // of Lightning's loop
+  int64_t passes_ = 0;                 // how often its batches began anew
+  int running_looks_ = 0;              // in a row with the executor's caller on a CPU
   std::string why_not_ = "no Python process was seen";
 };
 

@@ -191,9 +191,12 @@ bool WatchSession::watch_silence(double now) {
     fmt::print(stderr, "{}", text);
   next_report_ = silence * 2;
   if (options_.end_when_stuck && stall_->stuck && relay_) {
-    facts_.push_back({"ended.by", "watch, because it was stuck", "watch", now});
+    if (!asked_to_end_) {
+      asked_to_end_ = now;
+      facts_.push_back({"ended.by", "watch, because it was stuck", "watch", now});
+    }
     // Workers too: they would wait for ever for a master that has gone.
-    for (const int pid : sampler_->pids()) kill(pid, silence > options_.stall_seconds + kGrace ? SIGKILL : SIGTERM);
+    for (const int pid : sampler_->pids()) kill(pid, now - *asked_to_end_ > kGrace ? SIGKILL : SIGTERM);
     next_report_ = silence + kGrace + 1;
   }
   return true;

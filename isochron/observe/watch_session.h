@@ -90,6 +90,7 @@ class WatchSession {
   double next_report_ = 0;
   size_t epochs_pinned_ = 0;
   std::optional<StallFinding> stall_;
+  std::optional<double> asked_to_end_;  // when a stuck command got its first signal
   double stall_silence_ = 0;
   std::vector<Fact> facts_;
 };

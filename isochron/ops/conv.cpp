@@ -11,8 +11,7 @@ using G = const GradientContext&;
 // y (batch, output…, out_channels).
 void need_floats(const RuleContext& c) {
   if (c.dtype(0) != c.dtype(1)) fail<DTypeError>(c.op, "needs equal dtypes, got {} and {}", c.dtype(0), c.dtype(1));
-  if (c.dtype() != DType::float32 && c.dtype() != DType::float64)
-    fail<DTypeError>(c.op, "needs float32 or float64, got {}", c.dtype());
+  if (!is_floating(c.dtype())) fail<DTypeError>(c.op, "needs floats, got {}", c.dtype());
 }
 
 Extents window_of_kernel(std::string_view op, const Shape& x, const Shape& kernel) {
@@ -158,19 +157,6 @@ const Op& kKernelGrad = register_op({.name = "conv_kernel_grad",
 [[maybe_unused]] const bool kComposites = register_composites(
     {{"conv_transpose", "Transposed convolution, which enlarges: the gradient of conv by its input."}});
 
-// 16-bit floats in float32, both operands alike.
-struct Operands {
-  Tensor x, kernel;
-  DType result;
-};
-Operands operands(const Operand& x, const Operand& kernel) {
-  auto [a, b] = meet(x, kernel);
-  const DType dtype = a.dtype();
-  if (size_of(dtype) == 2) return {cast(a, DType::float32), cast(b, DType::float32), dtype};
-  return {a, b, dtype};
-}
-Tensor narrowed(const Tensor& y, DType dtype) { return y.dtype() == dtype ? y : cast(y, dtype); }
-
 Windows windows_for(const char* op, const Tensor& x, const Tensor& kernel, const Extents& strides,
                     const Extents& dilations) {
   Windows windows{op, window_of_kernel(op, x.shape(), kernel.shape())};
@@ -187,19 +173,19 @@ Attributes attributes_of(const Windows& windows, int64_t groups) {
 }  // namespace
 
 Tensor conv(const Operand& x, const Operand& kernel, const ConvOptions& options) {
-  const Operands o = operands(x, kernel);
-  Windows windows = windows_for("conv", o.x, o.kernel, options.strides, options.dilations);
-  windows.pads = pads_of(windows, spatial(o.x), options.padding);
-  return narrowed(apply(kConv, {o.x, o.kernel}, attributes_of(windows, options.groups), x.where()), o.result);
+  const auto [a, b] = meet(x, kernel);
+  Windows windows = windows_for("conv", a, b, options.strides, options.dilations);
+  windows.pads = pads_of(windows, spatial(a), options.padding);
+  return apply(kConv, {a, b}, attributes_of(windows, options.groups), x.where());
 }
 
 Tensor conv_transpose(const Operand& x, const Operand& kernel, const ConvTransposeOptions& options) {
-  const Operands o = operands(x, kernel);
-  Windows windows = windows_for("conv_transpose", o.x, o.kernel, options.strides, options.dilations);
+  const auto [a, b] = meet(x, kernel);
+  Windows windows = windows_for("conv_transpose", a, b, options.strides, options.dilations);
   const bool same = options.padding.mode() == "same";
   if (options.padding.mode() == "causal")
     fail<ValueError>("conv_transpose", "padding must be \"valid\", \"same\" or widths");
-  const Extents small = spatial(o.x);
+  const Extents small = spatial(a);
   Extents pads = same ? Extents(2 * small.size(), 0) : pads_of(windows, small, options.padding);
   Extents large(small.size());
   const Extents& more = options.output_padding;
@@ -223,7 +209,7 @@ Tensor conv_transpose(const Operand& x, const Operand& kernel, const ConvTranspo
   windows.pads = same ? same_pads(windows, large) : std::move(pads);
   Attributes attributes = attributes_of(windows, options.groups);
   attributes.set("input", large);
-  return narrowed(apply(kInputGrad, {o.x, o.kernel}, std::move(attributes), x.where()), o.result);
+  return apply(kInputGrad, {a, b}, std::move(attributes), x.where());
 }
 
 }  // namespace isochron

@@ -12,8 +12,7 @@ Windows windows_of_pool(const RuleContext& c) {
 }
 
 void need_floats(const RuleContext& c) {
-  if (c.dtype() != DType::float32 && c.dtype() != DType::float64)
-    fail<DTypeError>(c.op, "needs float32 or float64, got {}", c.dtype());
+  if (!is_floating(c.dtype())) fail<DTypeError>(c.op, "needs floats, got {}", c.dtype());
 }
 
 Shape pooled(const RuleContext& c, const Shape& x) {
@@ -128,9 +127,7 @@ Tensor pool(const Op& op, const Operand& x, const PoolOptions& options) {
                         {"dilations", windows.dilations},
                         {"pads", windows.pads}};
   if (&op == &kAvgPool) attributes.set("count_padding", options.count_padding);
-  const bool narrow = size_of(t.dtype()) == 2;
-  const Tensor y = apply(op, {narrow ? cast(t, DType::float32) : t}, std::move(attributes), x.where());
-  return narrow ? cast(y, t.dtype()) : y;
+  return apply(op, {t}, std::move(attributes), x.where());
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ void take(const std::string& owner, const Variable& variable, const Tensor& valu
 
 OptimizerSnapshot Optimizer::snapshot() const {
   OptimizerSnapshot out{.iterations = state_->iterations};
-  for (const State::Group& group : state_->groups) out.groups.push_back({group.rate, group.schedule, group.weight_decay});
+  for (const State::Group& group : state_->groups)
+    out.groups.push_back({group.rate, group.schedule, group.weight_decay});
   for (const State::Tracked& tracked : state_->tracked)
     out.entries.push_back({tracked.variable,
                            tracked.group,

@@ -19,21 +19,23 @@ namespace {
 constexpr int kMostOfOneNotice = 200;
 constexpr size_t kLongestTold = 1000;
 
-// Tables printed row by row: "epoch  train_loss  valid_loss  time" (fastai), "… dur" (skorch).
+// Tables printed row by row: "epoch  train_loss  valid_loss  time" (fastai), "… dur" (skorch), "epoch,loss,sec".
 class TableReader {
  public:
   std::optional<LogEvent> feed(std::string_view line) {
+    const auto separates = [](char c) { return is_space(c) || c == '|' || c == ','; };
     std::vector<std::string> cells;
     for (size_t at = 0; at < line.size() && cells.size() < 32;) {
-      while (at < line.size() && (is_space(line[at]) || line[at] == '|')) ++at;
+      while (at < line.size() && separates(line[at])) ++at;
       size_t end = at;
-      while (end < line.size() && !is_space(line[end]) && line[end] != '|') ++end;
+      while (end < line.size() && !separates(line[end])) ++end;
       if (end > at) cells.emplace_back(line.substr(at, end - at));
       at = end;
     }
     if (cells.size() < 2) return std::nullopt;
     const std::string last = lowered(cells.back());
-    if (lowered(cells[0]) == "epoch" && (last == "time" || last == "dur")) {
+    const bool by_commas = line.find(',') != std::string_view::npos && line.find(' ') == std::string_view::npos;
+    if (lowered(cells[0]) == "epoch" && (last == "time" || last == "dur" || by_commas)) {
       columns_ = std::move(cells);
       return std::nullopt;
     }
@@ -41,7 +43,7 @@ class TableReader {
     KeyedValues values;
     for (size_t i = 0; i < cells.size(); ++i) values.emplace_back(columns_[i], cells[i]);
     auto event = keyed_event(values);
-    return event && event->epoch && event->epoch_time ? event : std::nullopt;
+    return event && event->epoch && (event->epoch_time || by_commas) ? event : std::nullopt;
   }
 
  private:
@@ -82,7 +84,15 @@ struct ConsoleReader::State {
     return main_clock == kind ? time : std::nullopt;
   }
 
+  // What `isochron watch` itself said beside the output: a line of its own and indented ones below it.
+  bool is_our_note(std::string_view text) {
+    const bool begins = text.starts_with("isochron: ");
+    in_our_note = begins || (in_our_note && text.starts_with("  "));
+    return in_our_note;
+  }
+
   void read_into(FitBuilder& into, const Terminal::Line& line) {
+    if (is_our_note(line.text)) return;
     const auto stamp = find_timestamp(line.text);
     std::string_view text = line.text;
     if (stamp) {
@@ -176,6 +186,7 @@ struct ConsoleReader::State {
   std::map<std::string_view, int> counts;
   std::vector<Fact> fatal;  // seen since the last sign of progress
   std::optional<double> shuffle_began;
+  bool in_our_note = false;
 };
 
 ConsoleReader::ConsoleReader(std::string source) : state_(std::make_unique<State>(std::move(source))) {}

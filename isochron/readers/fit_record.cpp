@@ -85,6 +85,8 @@ void FitBuilder::take_positions(Fit& fit) {
   const bool by_time =
       std::all_of(fit.positions.begin(), fit.positions.end(), [](const Position& p) { return p.time.has_value(); });
   for (const Position& p : fit.positions) {
+    // Losses first, then an evaluation at the same place: the epoch lasts until the latter is done.
+    if (by_time && !clock.empty() && p.epoch == clock.back().first) clock.back().second = *p.time;
     if (!clock.empty() && p.epoch <= clock.back().first) continue;
     if (by_time)
       clock.emplace_back(p.epoch, *p.time);
@@ -112,7 +114,13 @@ void FitBuilder::take_positions(Fit& fit) {
       std::any_of(fit.drafts.begin(), fit.drafts.end(), [](const EpochDraft& d) { return d.numbered; });
   if (numbered || clock.size() < 2 || clock.back().first < 1) return;
   std::vector<EpochDraft> drafts;
-  const double zero = by_time ? fit.before_first.value_or(clock.front().second) : 0;
+  double zero = 0;
+  if (by_time) {  // the bar's first appearance, the line before it, or as far back as the pace says
+    const double pace = (clock[1].second - clock[0].second) / (clock[1].first - clock[0].first);
+    zero = fit.before_first.value_or(clock[0].second - pace * clock[0].first);
+    if (!fit.drafts.empty() && fit.drafts[0].train && fit.drafts[0].train->first_time)
+      zero = std::max(fit.before_first.value_or(0), *fit.drafts[0].train->first_time);
+  }
   for (int64_t index = 1; static_cast<double>(index) <= clock.back().first + 1e-3 && index < 100000; ++index) {
     const auto end = at(clock, static_cast<double>(index));
     const auto begin = index == 1 ? std::optional<double>(zero) : at(clock, static_cast<double>(index) - 1);
@@ -120,6 +128,10 @@ void FitBuilder::take_positions(Fit& fit) {
     EpochDraft draft;
     draft.index = index;
     draft.numbered = draft.ended = true;
+    if (by_time) {
+      draft.begin = begin;
+      draft.end = end;
+    }
     draft.printed = Measured{*end - *begin, std::max(0.0, *end - *begin - (by_time ? 0.0 : 1.0)),
                              *end - *begin + (by_time ? 0.0 : 1.0)};
     const auto tokens_end = at(tokens, static_cast<double>(index));
@@ -221,6 +233,9 @@ RunRecord FitBuilder::record_of(Fit fit) {
     epoch.seconds = seconds->value;
     epoch.resolution = 0.5 * seconds->width();
     epoch.start = draft.begin.value_or(run.epochs.empty() ? 0 : run.epochs.back().start + run.epochs.back().seconds);
+    // An epoch that is only told at its end began that long before; what lies before it (imports) is not its own.
+    if (draft.end && draft.printed && !draft.header)
+      epoch.start = std::max(draft.begin ? *draft.begin : 0.0, *draft.end - epoch.seconds);
     epoch.steps = draft.step_count();
     if (draft.examples) epoch.examples = static_cast<int64_t>(*draft.examples);
     epoch.validation_seconds = draft.validation_seconds();

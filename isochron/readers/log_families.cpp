@@ -95,6 +95,9 @@ constexpr Family kFamilies[] = {
     {"tensorflow", Kind::epoch_end, R"(epoch {epoch} \(global_step {}\) finished, time: {epoch_time})"},
     {"torch", Kind::epoch_end, R"(epoch duration: {epoch_time})"},
     {"torch", Kind::epoch_end, R"(epoch {epoch} \| ~\| train_wall {epoch_time})"},
+    // Megatron: iteration       10/     500 | … | elapsed time per iteration (ms): 312.4 | …
+    {"torch", Kind::step, R"(iteration {step}/ {steps} \| ~elapsed time per iteration \(ms\): {step_ms})"},
+    {"torch", Kind::step, R"(iteration {step}/ {steps} \| ~elapsed time per iteration \(s\): {step_time})"},
     // nnU-Net
     {"torch", Kind::epoch_end, R"(this epoch took {epoch_time})"},
     // The times of whole runs: ultralytics, old fastai
@@ -108,6 +111,7 @@ constexpr Family kFamilies[] = {
     {"", Kind::epoch_end, R"(time( taken)?( for)? epoch {epoch}( is| was)?(:|=)? {epoch_time})"},
     {"", Kind::epoch_end, R"(\[100%\] in {epoch_time})"},
     {"", Kind::epoch_end, R"(epoch time( taken)?(:|=)? {epoch_time})"},
+    {"", Kind::epoch_end, R"(epoch (complete|completed|finished|done|took)( in)?(:)? {epoch_time})"},
     // The PyTorch MNIST example: Train Epoch: 1 [6400/60000 (11%)]  Loss: 0.5
     {"torch", Kind::step, R"(epoch: {epoch} \[ {examples}/{} \()"},
     {"torch", Kind::epoch_end, R"(^ test set: average loss:)"},

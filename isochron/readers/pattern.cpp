@@ -38,6 +38,7 @@ constexpr Field kFields[] = {
     {"elapsed", FieldType::duration, store_measured<&LogEvent::elapsed>},
     {"left", FieldType::duration, store_measured<&LogEvent::left>},
     {"step_time", FieldType::duration, store_measured<&LogEvent::step_time>},
+    {"step_ms", FieldType::number, [](LogEvent& event, const Measured& value) { event.step_time = value * 1e-3; }},
     {"mean_step_time", FieldType::duration, store_measured<&LogEvent::mean_step_time>},
     {"data_time", FieldType::duration, store_measured<&LogEvent::data_time>},
     {"mean_data_time", FieldType::duration, store_measured<&LogEvent::mean_data_time>},

@@ -55,6 +55,7 @@ std::optional<Mention> find_epoch(std::string_view line, std::string_view lower_
     if (std::find(kNotBefore.begin(), kNotBefore.end(), before) != kNotBefore.end()) continue;
     Scanner scan(line, at + 5);
     if (scan.rest().starts_with(" ==") || scan.rest().starts_with("==")) continue;  // source code in a traceback
+    if (scan.any_of("e") && is_letter(scan.peek())) continue;                       // "Epoche 3", but no other word
     skip_separators(scan, " \t:=#[(-|", 6);
     if (scan.literal("number") || scan.literal("num") || scan.literal("no.")) skip_separators(scan, " :=#", 3);
     Scanner as_time = scan;
@@ -75,6 +76,30 @@ std::optional<Mention> find_epoch(std::string_view line, std::string_view lower_
     skip_separators(scan, "])", 1);
     return Mention{at, scan.position()};
   }
+  return std::nullopt;
+}
+
+// What else people call an epoch. These words count other things too, so only a line that also tells a time is one.
+std::optional<Mention> find_other_word(std::string_view line, std::string_view lower_line, LogEvent& event) {
+  struct Word {
+    std::string_view text;
+    bool needs_total;
+  };
+  for (const Word word :
+       {Word{"ep", false}, Word{"epoch_", false}, Word{"round", true}, Word{"\u7b2c", false}, Word{"\u00e9poca", false},
+        Word{"\u00c9poca", false}, Word{"\u044d\u043f\u043e\u0445\u0430", false},
+        Word{"\u042d\u043f\u043e\u0445\u0430", false}}) {
+    const size_t at = lower_line.find(word.text);
+    if (at == npos || (at > 0 && is_word(line[at - 1]))) continue;
+    Scanner scan(line, at + word.text.size());
+    skip_separators(scan, " :=#[(", 4);
+    event.epoch = scan.count();
+    if (!event.epoch || scan.peek() == '.' || is_word(scan.peek())) continue;
+    event.epochs = total_after(scan);
+    if (event.epochs || !word.needs_total) return Mention{at, scan.position()};
+  }
+  event.epoch.reset();
+  event.epochs.reset();
   return std::nullopt;
 }
 
@@ -201,6 +226,7 @@ Quantities find_quantities(std::string_view line, std::string_view lower_line, s
       } else if (key.size() < 40 && number->value >= 0 && !has_any(key, {"lr", "learning"}) &&
                  (has_any(key, {"seconds", "secs", "(sec)", "(s)", "duration", "took", "runtime"}) ||
                   word_before(key, key.find_last_not_of(" :=(") + 1).ends_with("time") ||
+                  word_before(key, key.find_last_not_of(" :=(") + 1).ends_with("_sec") ||
                   word_before(key, key.find_last_not_of(" :=(") + 1) == "elapsed")) {
         store_time(key, *number * (has_any(key, {"ms", "milli"}) ? 1e-3 : 1), event, train, out.time, named);
       } else {
@@ -235,12 +261,18 @@ bool is_notice(std::string_view lower_line) {
 std::optional<LogEvent> plain_event(std::string_view line, std::string_view lower_line) {
   LogEvent event;
   const auto epoch = find_epoch(line, lower_line, event);
-  const auto bracket = epoch ? std::nullopt : find_leading_bracket(line, event);
-  if ((!epoch && !bracket) || is_notice(lower_line)) return std::nullopt;
-  const Mention mention = epoch ? *epoch : *bracket;
+  auto vague = epoch ? std::nullopt : find_leading_bracket(line, event);
+  if (!epoch && !vague) vague = find_other_word(line, lower_line, event);
+  if ((!epoch && !vague) || is_notice(lower_line)) return std::nullopt;
+  const Mention mention = epoch ? *epoch : *vague;
   find_step(line, lower_line, mention.end, event);
-  const Quantities quantities = find_quantities(line, lower_line, mention.end, event);
-  if (bracket && !quantities.time) return std::nullopt;
+  Quantities quantities = find_quantities(line, lower_line, mention.end, event);
+  // "loss 0.4, time 12.1s (epoch 3)": all there is to say may stand before.
+  if (!quantities.time && line.find_first_not_of(" )].,", mention.end) == npos) {
+    const std::string_view front = line.substr(0, mention.begin);
+    quantities = find_quantities(front, lower_line.substr(0, mention.begin), 0, event);
+  }
+  if (vague && !quantities.time) return std::nullopt;
   const std::string_view after = lower_line.substr(mention.end);
   if (event.step && !quantities.time) {
     event.kind = LogEvent::Kind::step;
@@ -262,8 +294,9 @@ std::optional<LogEvent> plain_event(std::string_view line, std::string_view lowe
 void read_label(std::string_view label, LogEvent& event) {
   const std::string text = lowered(label);
   find_epoch(label, text, event);
-  if (has_any(text, {"sanity", "download", "loading", "tokeniz", "map", "generating", "extract", "fetching", "scanning",
-                     "caching", "predict", "processing"})) {
+  if (has_any(text, {"sanity", "download", "loading", "tokeniz", "generating", "extract", "fetching", "scanning",
+                     "caching", "predict", "processing"}) ||
+      text.starts_with("map")) {
     event.role = LogEvent::Role::other;
     event.labelled = true;
     return;

@@ -48,8 +48,9 @@ template <class T, class F>
 Config write_per_output(ConfigWriter& writer, const PerOutput<T>& given, F write) {
   Config::List values;
   for (const T& value : given.values()) values.push_back(write(value));
-  return Config::object(
-      {{"one", writer.write(given.one())}, {"names", writer.write(given.names())}, {"values", Config(std::move(values))}});
+  return Config::object({{"one", writer.write(given.one())},
+                         {"names", writer.write(given.names())},
+                         {"values", Config(std::move(values))}});
 }
 template <class T, class F>
 PerOutput<T> read_per_output(ConfigReader& reader, const Config& config, F read) {
@@ -180,14 +181,18 @@ AnyOptimizer read_optimizer(ConfigReader& reader, const Config& config, const st
   for (const Config& group : ConfigReader::read_list(config.at("groups"))) {
     const Config& schedule = group.at("schedule");
     const bool none = std::holds_alternative<std::monostate>(schedule.value);
-    state.groups.push_back({find(fmt::format("rate/{}", state.groups.size())), none ? nullptr : reader.schedule(schedule),
+    state.groups.push_back({find(fmt::format("rate/{}", state.groups.size())),
+                            none ? nullptr : reader.schedule(schedule),
                             reader.read<std::optional<double>>(group.at("weight_decay"))});
   }
   for (const Config& given : ConfigReader::read_list(config.at("entries"))) {
     const NamedWeight& of = weight(reader.read<int64_t>(given.at("weight")));
-    OptimizerSnapshot::Entry entry{.variable = of.variable, .group = reader.read<size_t>(given.at("group")),
-                                   .decays = reader.read<bool>(given.at("decays")), .slots = {},
-                                   .accumulator = find("accumulators/" + of.name), .average = find("averages/" + of.name)};
+    OptimizerSnapshot::Entry entry{.variable = of.variable,
+                                   .group = reader.read<size_t>(given.at("group")),
+                                   .decays = reader.read<bool>(given.at("decays")),
+                                   .slots = {},
+                                   .accumulator = find("accumulators/" + of.name),
+                                   .average = find("averages/" + of.name)};
     for (const auto& slot : reader.read<std::vector<std::string>>(given.at("slots")))
       entry.slots.emplace_back(slot, find(fmt::format("slots/{}/{}", of.name, slot)));
     state.entries.push_back(std::move(entry));
@@ -219,7 +224,7 @@ void take_weights(const std::vector<NamedWeight>& weights, const TensorsByName& 
 void take_state(const std::vector<Layer*>& layers, const TensorsByName& tensors) {
   for (size_t i = 0; i < layers.size(); ++i) {
     std::vector<Tensor> values;
-    for (;; ) {
+    for (;;) {
       const auto found = tensors.find(fmt::format("{}{}/{}", kState, i, values.size()));
       if (found == tensors.end()) break;
       values.push_back(found->second);
@@ -252,10 +257,16 @@ std::shared_ptr<Model> model_from(const SafetensorsFile& file, const LoadModelOp
   take_weights(weights, tensors);
   const std::vector<Layer*> layers = all_layers(*model);
   take_state(layers, tensors);
-  const auto frozen = reader.read<std::vector<int64_t>>(config.at("frozen"));
-  const std::unordered_set<int64_t> is_frozen(frozen.begin(), frozen.end());
-  if (!frozen.empty())
-    for (size_t i = 0; i < layers.size(); ++i) layers[i]->set_trainable(!is_frozen.contains(static_cast<int64_t>(i)));
+  // Layers by their numbers; outer ones come first and speak for their parts, which then may differ.
+  const auto marked = [&](const char* what, auto set) {
+    const auto list = reader.read<std::vector<int64_t>>(config.at(what));
+    const std::unordered_set<int64_t> numbers(list.begin(), list.end());
+    for (size_t i = 0; !list.empty() && i < layers.size(); ++i)
+      set(*layers[i], numbers.contains(static_cast<int64_t>(i)));
+  };
+  marked("frozen", [](Layer& layer, bool frozen) { layer.set_trainable(!frozen); });
+  marked("mixed_bfloat16",
+         [](Layer& layer, bool mixed) { layer.set_dtype_policy(mixed ? "mixed_bfloat16" : "float32"); });
   if (const Config* compiled = config.find("compile"); compiled && options.compile) {
     CompileOptions compile = read_compile(reader, *compiled);
     compile.optimizer = read_optimizer(reader, config.at("optimizer"), weights, tensors);
@@ -280,13 +291,15 @@ void Model::save(const std::string& path) const {
   const std::vector<NamedWeight> weights = weights_by_structure(*this);
   for (const NamedWeight& weight : weights) tensors.emplace_back(kWeights + weight.name, weight.variable);
   const std::vector<Layer*> layers = all_layers(const_cast<Model&>(*this));
-  std::vector<int64_t> frozen;
+  std::vector<int64_t> frozen, mixed;
   for (size_t i = 0; i < layers.size(); ++i) {
     if (!layers[i]->trainable()) frozen.push_back(static_cast<int64_t>(i));
+    if (layers[i]->dtype_policy() == std::string_view("mixed_bfloat16")) mixed.push_back(static_cast<int64_t>(i));
     const std::vector<Variable> state = layers[i]->state();
     for (size_t j = 0; j < state.size(); ++j) tensors.emplace_back(fmt::format("{}{}/{}", kState, i, j), state[j]);
   }
   config.set("frozen", writer.write(frozen));
+  config.set("mixed_bfloat16", writer.write(mixed));
   if (training_) {
     config.set("compile", write_compile(writer, training_->options));
     config.set("optimizer", write_optimizer(writer, *training_->options.optimizer, weights, tensors));

@@ -83,6 +83,14 @@ Tensor counted_steps(const Tensor& prediction, const Tensor& weight) {
   return share * cast(reshape(weight, shape), share.dtype());
 }
 
+// Losses, metrics and what predict() gives are never 16 bits wide.
+Tensor full_width(const Tensor& prediction) {
+  if (!is_floating(prediction.dtype()) || size_of(prediction.dtype()) > 2) return prediction;
+  const Tensor wide = cast(prediction, DType::float32);
+  if (const Tensor mask = mask_of(prediction); mask.defined()) set_mask(wide, mask);
+  return wide;
+}
+
 }  // namespace
 
 TensorList TrainingState::body(StepKind kind, Feed feed, const Columns& columns, std::span<const Tensor> arguments) {
@@ -95,8 +103,8 @@ TensorList TrainingState::body(StepKind kind, Feed feed, const Columns& columns,
   }
   const bool training = kind == StepKind::train;
   const auto inputs_end = batch.begin() + static_cast<ptrdiff_t>(columns.x.size());
-  const std::vector<Tensor> predictions =
-      (*model_)(std::vector<Tensor>(batch.begin(), inputs_end), {.training = training});
+  std::vector<Tensor> predictions = (*model_)(std::vector<Tensor>(batch.begin(), inputs_end), {.training = training});
+  for (Tensor& prediction : predictions) prediction = full_width(prediction);
   if (kind == StepKind::predict) return TensorList(predictions.begin(), predictions.end());
   if (predictions.size() != outputs_.size())
     fail<ValueError>("fit", "model \"{}\" gave {} outputs, compile() was told of {}", model_->name(),

@@ -74,6 +74,23 @@ TEST(Weights, KerasFilesGiveKerasPredictions) {
                      functional.predict_all({input("keras_functional"), input("keras_functional", 1)}));
 }
 
+TEST(Weights, KerasFilesOfAttentionAreReadAndWritten) {
+  const auto attention_model = [] {
+    const Input x({5, 6});
+    const SymbolicTensor y = MultiHeadAttention(2, 3, {.value_dim = 4})(SymbolicTensor(x));
+    return Model(x, Dense(2)(SymbolicTensor(MultiHeadAttention(3, 2, {.use_bias = false})(y))));
+  };
+  Model model = attention_model();
+  model.load_weights(committed("keras_attention.weights.h5"));
+  const Tensor x = read_npz(committed("keras_attention.predictions.npz")).at("x0");
+  expect_predictions("keras_attention", {model.predict(x)});
+  const TempFolder folder;
+  model.save_weights(written(folder, "keras_attention.weights.h5"));
+  Model copy = attention_model();
+  copy.load_weights(written(folder, "keras_attention.weights.h5"));
+  expect_predictions("keras_attention", {copy.predict(x)});
+}
+
 TEST(Weights, TorchFilesGiveTorchPredictions) {
   TorchNet net;
   net.load_weights(committed("torch_net.safetensors"));

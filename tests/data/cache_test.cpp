@@ -207,6 +207,8 @@ TEST(Report, TellsBytesAndWhatCameFromDisk) {
   };
   const PipelineReport first = run(make()), second = run(make());
   EXPECT_EQ(first.stages.at(1).bytes, kRecords * kBytes);
+  const auto five = [] { return [i = int64_t{0}]() mutable { return i < 5 ? std::optional(i++) : std::nullopt; }; };
+  EXPECT_EQ(run(from_generator(five)).stages.at(0).elements, 5);
   const PipelineReport mapped = run(range(1000).map([](int64_t x) { return x; }));
   EXPECT_NEAR(static_cast<double>(mapped.stages.at(1).bytes), 1000 * 8, 32 * 8);  // not every short call is looked at
   if (cold) {

@@ -31,6 +31,7 @@ TEST(EpochShape, GrowingEpochsAreSlowing) {
   EXPECT_EQ(shape_of({0.59, 1.31, 2.0, 2.59, 3.42, 4.29}).symptom, Symptom::slowing);
   EXPECT_EQ(shape_of({0.53, 0.79, 1.08, 1.54, 2.26, 3.67}).symptom, Symptom::slowing);  // faster than a line
   EXPECT_EQ(shape_of({1.27, 1.31, 1.76, 2.03, 2.04, 2.63, 2.73, 3.14}).symptom, Symptom::slowing);
+  EXPECT_EQ(shape_of({1.11, 2.69, 4.95, 6.4, 8.1, 10.2, 6.6}).symptom, Symptom::slowing);  // and a quieter machine
 }
 
 TEST(EpochShape, StepUpIsSlowerLater) {

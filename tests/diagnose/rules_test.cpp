@@ -116,6 +116,30 @@ TEST(Rules, StartUp) {
   expect(keras, Symptom::slow_first, Cause::startup_graph);
 }
 
+// TensorFlow's tracing and what PyTorch loads late cost a second or two in any run.
+TEST(Rules, OrdinaryStartUpIsHealthy) {
+  const auto starting = [](const std::vector<double>& seconds, const char* framework, Phase which, double spent) {
+    RunRecord run = run_of(seconds, framework);
+    for (size_t i = 0; i < seconds.size(); ++i) phase(run, i, which, i == 0 ? spent : 0);
+    return run;
+  };
+  expect(starting({5.2, 3.0, 3.1, 3.0}, "keras", Phase::trace, 2.0), Symptom::healthy, Cause::none);
+  expect(starting({1.5, 0.3, 0.3, 0.3}, "keras", Phase::trace, 1.1), Symptom::healthy, Cause::none);
+  expect(starting({4.5, 0.3, 0.3, 0.3}, "keras", Phase::trace, 4.0), Symptom::slow_first, Cause::startup_graph);
+  RunRecord late = starting({4.4, 3.0, 3.1, 3.0}, "torch", Phase::start, 1.3);
+  late.spans.push_back({"import torch", Phase::start, 0.1, 1.3, 1, 0});
+  expect(late, Symptom::healthy, Cause::none);
+  late.spans.back().name = "import sklearn";
+  expect(late, Symptom::slow_first, Cause::startup_import);
+  late.spans.back().name = "import torch";
+  late.epochs[3].seconds = 9;  // and what comes later is not hidden by it
+  late.epochs.push_back(late.epochs[3]);
+  EXPECT_EQ(diagnose(late)[0].symptom, Symptom::slower_later);
+  RunRecord waiting = starting({2.1, 1.0, 1.0, 1.0}, "keras", Phase::trace, 1.0);
+  for (size_t i = 0; i < 4; ++i) phase(waiting, i, Phase::input, 0.8);
+  expect(waiting, Symptom::slow_overall, Cause::input_bound);
+}
+
 TEST(Rules, ColdRead) {
   RunRecord run = run_of({3, 0.6, 0.6, 0.6});
   count(run, sample_key::read_bytes, [](size_t i) { return i == 0 ? 100e6 : 0; });
@@ -173,6 +197,24 @@ TEST(Rules, Leak) {
   expect(run, Symptom::slowing, Cause::memory_leak);
 }
 
+// More steps need more memory and longer backward passes; and without more memory no graph is kept.
+TEST(Rules, GrowthThatIsNoLeak) {
+  RunRecord more = run_of({1, 2, 3, 4, 5});
+  for (size_t i = 0; i < 5; ++i) {
+    more.epochs[i].steps = 25 * (static_cast<int64_t>(i) + 1);
+    phase(more, i, Phase::backward, 0.8 * static_cast<double>(i + 1));
+  }
+  sample(more, [](Sample& now, size_t) { now.values[sample_key::rss_bytes] = 500e6 + 50e6 * now.time; });
+  expect(more, Symptom::slowing, Cause::compute_more_work);
+  RunRecord kept = run_of({1, 2, 3, 4, 5});
+  for (size_t i = 0; i < 5; ++i) phase(kept, i, Phase::backward, 0.8 * static_cast<double>(i + 1));
+  RunRecord same = kept;
+  sample(kept, [](Sample& now, size_t) { now.values[sample_key::rss_bytes] = 500e6 + 2e6 * now.time; });
+  expect(kept, Symptom::slowing, Cause::memory_graph_growth);
+  sample(same, [](Sample& now, size_t) { now.values[sample_key::rss_bytes] = 500e6; });
+  expect(same, Symptom::slowing, Cause::unknown);
+}
+
 TEST(Rules, Swap) {
   RunRecord run = run_of({1, 1, 4, 4, 4});
   sample(run, [](Sample& now, size_t i) { now.values[sample_key::swap_bytes] = i >= 2 ? 400e6 : 0; });
@@ -191,6 +233,19 @@ TEST(Rules, RewrittenFileThatGrows) {
   RunRecord run = run_of({1.0, 1.5, 2.0, 2.5, 3.0});
   count(run, sample_key::write_chars, [](size_t i) { return 5e6 * static_cast<double>(i + 1); });
   expect(run, Symptom::slowing, Cause::disk_temp_growth);
+}
+
+TEST(Rules, CallbackThatRewritesAFile) {
+  RunRecord run = run_of({1.0, 1.5, 2.0, 2.5, 3.0}, "keras");
+  for (size_t i = 0; i < 5; ++i) phase(run, i, Phase::callback, 0.5 * static_cast<double>(i + 1));
+  count(run, sample_key::write_chars, [](size_t i) { return 30e6 * static_cast<double>(i + 1); });
+  expect(run, Symptom::slowing, Cause::disk_temp_growth);
+}
+
+TEST(Rules, CostOfEveryEpochOutweighsNoise) {
+  RunRecord run = run_of({5.1, 4.5, 6.4, 7.0, 6.2});
+  for (size_t i = 0; i < 5; ++i) phase(run, i, Phase::validate, run.epochs[i].seconds - 1);
+  expect(run, Symptom::slow_overall, Cause::train_validation);
 }
 
 TEST(Rules, Logging) {
@@ -269,6 +324,12 @@ TEST(Rules, Stuck) {
     seen.facts.push_back({"stall.evidence", "what it waits for", "watch"});
     expect(seen, Symptom::stuck, cause);
   }
+  RunRecord ended = run;
+  ended.facts.push_back({"stall.state", "stuck", "watch"});
+  ended.facts.push_back({"stall.cause", "wait.lock", "watch"});
+  ended.facts.push_back({"stall.evidence", "what it waits for", "watch"});
+  ended.facts.push_back({"exit", "-9", "wait status"});  // whoever ended it
+  expect(ended, Symptom::stuck, Cause::wait_lock);
   run.facts.push_back({"exit", "0", "watch"});
   expect(run, Symptom::healthy, Cause::none);
 }

@@ -53,6 +53,20 @@ TEST(Activity, ForwardInsideValidationIsValidation) {
             Phase::validate);
 }
 
+TEST(Activity, RunningCompiledCodeIsNoCompiling) {
+  const auto frames = stack({{"lib/torch/optim/adam.py", "Adam.step"},
+                             {"lib/torch/_dynamo/eval_frame.py", "DisableContext.__call__.<locals>._fn"},
+                             {"lib/torch/_compile.py", "_disable_dynamo.<locals>.inner"},
+                             {"/home/me/train.py", "<module>"}});
+  EXPECT_EQ(activity_of(frames).phase, Phase::update);
+  EXPECT_EQ(framework_of(frames), "torch");
+  EXPECT_EQ(activity_of(stack({{"lib/torch/_dynamo/convert_frame.py", "compile_inner"},
+                               {"lib/torch/_dynamo/eval_frame.py", "_fn"},
+                               {"/home/me/train.py", "<module>"}}))
+                .phase,
+            Phase::compile);
+}
+
 TEST(Activity, TracingBeatsWhateverItTraces) {
   const Activity activity =
       activity_of(stack({{"lib/keras/src/backend/tensorflow/trainer.py", "TensorFlowTrainer.test_step"},

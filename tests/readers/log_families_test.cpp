@@ -349,6 +349,44 @@ TEST(ConsoleReader, LiveTimesGiveEpochsThatTheLogDoesNot) {
   EXPECT_DOUBLE_EQ(run.epochs[2].seconds, 1.5);
 }
 
+// What lies before the first word of a run, imports most of all, is no part of its first epoch.
+TEST(ConsoleReader, EpochToldAtItsEndBeganItsTimeBefore) {
+  ConsoleReader reader;
+  reader.feed("Epoch 1 took 2.000s\n", 12.0);
+  reader.feed("Epoch 2 took 2.000s\n", 14.1);
+  const auto run = reader.finish().back();
+  ASSERT_EQ(run.epochs.size(), 2u);
+  EXPECT_NEAR(run.epochs[0].start, 10.0, 1e-9);
+  EXPECT_NEAR(run.epochs[1].start, 12.1, 1e-9);
+}
+
+// Hugging Face's Trainer: fractions of epochs beside one bar, and evaluations that belong to the epoch they end.
+TEST(ConsoleReader, PositionsOfTheTrainerStandWhereTheyHappened) {
+  ConsoleReader reader;
+  reader.feed("loading\n\r  0%|          | 0/120 [00:00<?, ?it/s]", 10.0);
+  reader.feed("\r{'loss': '1.2', 'grad_norm': '2.9', 'epoch': '0.5'}\n", 11.0);
+  reader.feed("\r{'loss': '1.1', 'grad_norm': '2.9', 'epoch': '1'}\n", 12.0);
+  reader.feed("\r{'eval_loss': '1.1', 'eval_runtime': '3.0', 'epoch': '1'}\n", 15.0);
+  reader.feed("\r{'loss': '1.0', 'grad_norm': '2.9', 'epoch': '2'}\n", 17.0);
+  const auto run = reader.finish().back();
+  ASSERT_EQ(run.epochs.size(), 2u);
+  EXPECT_DOUBLE_EQ(run.epochs[0].start, 10.0);
+  EXPECT_DOUBLE_EQ(run.epochs[0].seconds, 5.0);
+  EXPECT_DOUBLE_EQ(run.epochs[1].start, 15.0);
+  EXPECT_DOUBLE_EQ(run.epochs[1].seconds, 2.0);
+}
+
+TEST(ConsoleReader, NotesOfWatchAreNotTheRuns) {
+  const auto run = read(
+                       "Epoch 1 took 9.0s\n"
+                       "isochron: no output for 12 s. slow, not stuck\n"
+                       "  epoch 2 has taken 12 s; the last one took 9.0 s\n"
+                       "Epoch 2 took 30.0s\n")
+                       .back();
+  ASSERT_EQ(run.epochs.size(), 2u);
+  EXPECT_DOUBLE_EQ(run.epochs[1].seconds, 30);
+}
+
 TEST(ConsoleReader, TracebackThatWasSurvivedIsNotTheEnd) {
   const std::string traceback = "Traceback (most recent call last):\n  File \"a.py\", line 1\nValueError: no\n";
   const auto survived = read("epoch 1 took 2s\n" + traceback + "epoch 2 took 2s\n").back();

@@ -7,8 +7,10 @@ import json
 import subprocess
 import sys
 
+from project_logs import LOGS as PROJECT_LOGS
+
 ESC, BACK = "\x1b", "\b"
-LOGS = []
+LOGS = list(PROJECT_LOGS)
 
 
 def log(name, symptom, epochs, text, cause=None):

@@ -3,7 +3,7 @@
 Run: bench/.venv/bin/python tests/references/generate_weights.py            # writes tests/checkpoint/files/
      bench/.venv/bin/python tests/references/generate_weights.py check DIR  # reads what tests/checkpoint wrote into DIR
 
-`check` loads keras_conv.weights.h5, keras_functional.weights.h5 and torch_net.safetensors, written by
+`check` loads keras_conv.weights.h5, keras_functional.weights.h5, keras_attention.weights.h5 and torch_net.safetensors, written by
 `test_checkpoint` when ISOCHRON_KEEP_WEIGHTS names DIR, into the same models, and compares predictions.
 """
 
@@ -45,6 +45,12 @@ def functional_model():
     x = L.Concatenate()([shared(L.Dense(6, name="widen")(a)), shared(b)])
     x = L.Dense(10, activation="relu", name="hidden")(x) + x
     return keras.Model([a, b], [L.Dense(1, name="one")(x), L.Dense(3, name="two")(x)])
+
+
+def attention_model():
+    x = keras.Input((5, 6))
+    y = L.MultiHeadAttention(2, 3, value_dim=4)(x, x)
+    return keras.Model(x, L.Dense(2)(L.MultiHeadAttention(3, 2, use_bias=False)(y, y)))
 
 
 class TorchNet(torch.nn.Module):
@@ -92,6 +98,11 @@ def generate():
     save_file(net.state_dict(), FILES / "torch_net.safetensors", metadata={"format": "pt"})
     save_predictions("torch_net", [x], [net(torch.from_numpy(x)).detach().numpy()])
 
+    model, x = attention_model(), rng.normal(size=(3, 5, 6)).astype(np.float32)
+    randomise(model, rng)
+    model.save_weights(FILES / "keras_attention.weights.h5")
+    save_predictions("keras_attention", [x], [model(x)])
+
 
 def predictions(name):
     arrays = np.load(FILES / f"{name}.predictions.npz")
@@ -99,7 +110,11 @@ def predictions(name):
 
 
 def check(folder):
-    for name, model in (("keras_conv", conv_model()), ("keras_functional", functional_model())):
+    for name, model in (
+        ("keras_conv", conv_model()),
+        ("keras_functional", functional_model()),
+        ("keras_attention", attention_model()),
+    ):
         model.load_weights(folder / f"{name}.weights.h5")
         x, y = predictions(name)
         out = model(x if len(x) > 1 else x[0])

@@ -157,6 +157,17 @@ TEST(CSVLogger, WritesWhatKerasWrites) {
                FileError);
 }
 
+TEST(JsonLinesLogger, EscapesTheNamesOfMetrics) {
+  TempFolder folder;
+  const std::string path = folder.file("log.jsonl");
+  JsonLinesLogger logger(path);
+  logger.on_train_begin({});
+  logger.on_epoch_begin(0, {});
+  logger.on_epoch_end(0, {{"share of \"a\\b\"\n", 0.5}});
+  logger.on_train_end({});
+  EXPECT_EQ(json::parse(read_file(path))["share of \"a\\b\"\n"], 0.5);
+}
+
 TEST(JsonLinesLogger, WritesOneObjectAnEpoch) {
   TempFolder folder;
   const std::string path = folder.file("log.jsonl");

@@ -1,4 +1,5 @@
-// Whole models in a file: every layer, every optimizer, training that goes on, and files that are not what they should be.
+// Whole models in a file: every layer, every optimizer, training that goes on, and files that are not what they should
+// be.
 #include "isochron/train/model_file.h"
 
 #include <gmock/gmock.h>
@@ -118,7 +119,8 @@ const std::map<std::string, LayerCase>& layer_cases() {
     add(of(ZeroPadding2D({{1, 0}, {2, 2}}, {.data_format = "channels_first"}), image));
     add(of(Cropping1D({1, 2}), sequence));
     add(of(Cropping2D({{1, 0}, {0, 2}}), image));
-    add(of(BatchNormalization({.momentum = 0.9, .scale = false, .beta_initializer = initializers::constant(0.5)}), image));
+    add(of(BatchNormalization({.momentum = 0.9, .scale = false, .beta_initializer = initializers::constant(0.5)}),
+           image));
     add(of(LayerNormalization({.axis = {1, 2}, .epsilon = 1e-4}), sequence));
     add(of(GroupNormalization({.groups = 2, .center = false}), image));
     add(of(RMSNormalization({.epsilon = 1e-4}), sequence));
@@ -195,7 +197,8 @@ TEST(ModelFile, EveryLayerHasACase) {
   for (const auto& entry : std::filesystem::directory_iterator(std::string(ISOCHRON_SOURCE_DIR) + "/isochron/nn")) {
     if (entry.path().extension() != ".h") continue;
     const std::string text = read_file(entry.path().string());
-    for (auto it = std::sregex_iterator(text.begin(), text.end(), declared); it != std::sregex_iterator(); ++it, ++found)
+    for (auto it = std::sregex_iterator(text.begin(), text.end(), declared); it != std::sregex_iterator();
+         ++it, ++found)
       EXPECT_TRUE(not_saved.contains((*it)[1]) || known.contains((*it)[1])) << (*it)[1];
   }
   EXPECT_GT(found, 70);

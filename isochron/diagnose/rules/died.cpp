@@ -24,6 +24,9 @@ void died(const Case& patient, std::vector<Finding>& findings) {
                                            : fmt::format("after epoch {}", patient.epochs().back().index);
   const auto exit = patient.number("exit");
   if (!patient.facts("interrupted").empty()) return;  // the user's own doing
+  // Whoever ended a run that hung used a signal: that is how it ended, not why.
+  const auto stall = patient.facts("stall.state");
+  const bool ended = !patient.facts("ended.by").empty() || (!stall.empty() && stall.back()->value == "stuck");
   if (!full.empty()) {
     finding.cause = Cause::disk_full;
     finding.confidence = 0.92;
@@ -37,7 +40,7 @@ void died(const Case& patient, std::vector<Finding>& findings) {
     finding.summary = fmt::format("the run died {}: not enough memory", when);
     for (const Fact* fact : memory) finding.evidence.push_back(quoted(*fact));
     for (const Fact* fact : shared) finding.evidence.push_back(quoted(*fact));
-  } else if (!killed.empty() || (exit && *exit == -9)) {
+  } else if (!killed.empty() || (exit && *exit == -9 && !ended)) {
     const bool late = patient.epochs().size() >= 3;
     finding.cause = late ? Cause::memory_leak : Cause::memory_oversized;
     finding.confidence = 0.5;
@@ -49,7 +52,7 @@ void died(const Case& patient, std::vector<Finding>& findings) {
     finding.confidence = 0.7;
     finding.summary = fmt::format("the run died {}: a data-loading worker ended", when);
     for (const Fact* fact : worker) finding.evidence.push_back(quoted(*fact));
-  } else if (!exception.empty() || !crash.empty() || (exit && *exit != 0 && *exit != -2 && *exit != -15)) {
+  } else if (!exception.empty() || !crash.empty() || (exit && *exit != 0 && *exit != -2 && *exit != -15 && !ended)) {
     finding.cause = Cause::unknown;
     finding.confidence = 0.85;
     const Fact* last = !exception.empty() ? exception.back() : !crash.empty() ? crash.back() : nullptr;

@@ -6,6 +6,7 @@
 
 #include "isochron/diagnose/profile_view.h"
 #include "isochron/diagnose/rules.h"
+#include "isochron/diagnose/whole_run.h"
 #include "isochron/timeline/sample_keys.h"
 
 namespace isochron::rules {
@@ -16,7 +17,7 @@ void disk_checkpoint(const Case& patient, std::vector<Finding>& findings) {
   Finding finding{Cause::disk_checkpoint};
   double overall = 0;
   for (size_t i = 0; i < patient.epochs().size(); ++i) overall += patient.phase(i, Phase::checkpoint).value_or(0);
-  if (healthy && overall > 0.3 * patient.total) {
+  if (is_overall(patient, overall, 0.3)) {
     finding.overall = true;
     finding.seconds = overall;
     finding.confidence = 0.9;
@@ -29,7 +30,7 @@ void disk_checkpoint(const Case& patient, std::vector<Finding>& findings) {
     for (std::string& line : patient.spans_text({Phase::checkpoint})) finding.evidence.push_back(std::move(line));
   }
   const auto notices = patient.facts("checkpoint");
-  if (!healthy && !notices.empty()) {
+  if (!healthy && !finding.overall && !notices.empty()) {
     // A line printed behind an epoch's end counts for the next one; the epoch before it may have paid.
     std::set<int> at, before;
     for (const Fact* notice : notices) {

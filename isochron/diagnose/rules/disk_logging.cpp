@@ -5,6 +5,7 @@
 
 #include "isochron/diagnose/profile_view.h"
 #include "isochron/diagnose/rules.h"
+#include "isochron/diagnose/whole_run.h"
 #include "isochron/timeline/sample_keys.h"
 
 namespace isochron::rules {
@@ -17,7 +18,7 @@ void disk_logging(const Case& patient, std::vector<Finding>& findings) {
   const auto more = patient.explained_by({Phase::log});
   Finding finding{Cause::disk_logging};
   finding.confidence = 0.88;
-  if (healthy && logged > 0.2 * patient.total) {
+  if (is_overall(patient, logged, 0.2)) {
     finding.overall = true;
     finding.seconds = logged;
     finding.summary = fmt::format("{} of the time goes into writing logs", percent_text(logged / patient.total));

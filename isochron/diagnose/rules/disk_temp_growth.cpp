@@ -20,6 +20,13 @@ void disk_temp_growth(const Case& patient, std::vector<Finding>& findings) {
   if (const auto seconds = patient.explained_by({Phase::log, Phase::checkpoint})) {
     finding.seconds = *seconds;
     finding.confidence = *seconds > 0.3 * patient.shape.extra_total ? 0.92 : 0.5;
+    // A callback that writes files of many megabytes does little else.
+    constexpr double kMuchWritten = 10e6;
+    const auto called = patient.explained_by({Phase::log, Phase::checkpoint, Phase::callback});
+    if (growth.last > kMuchWritten && *called > 0.3 * patient.shape.extra_total) {
+      finding.seconds = *called;
+      finding.confidence = 0.93;
+    }
   }
   finding.evidence.push_back(fmt::format("each epoch writes more than the one before: {} at first, {} at last",
                                          bytes_text(growth.first), bytes_text(growth.last)));

@@ -5,6 +5,7 @@
 
 #include "isochron/diagnose/profile_view.h"
 #include "isochron/diagnose/rules.h"
+#include "isochron/diagnose/whole_run.h"
 #include "isochron/timeline/sample_keys.h"
 
 namespace isochron::rules {
@@ -49,8 +50,12 @@ void memory_graph_growth(const Case& patient, std::vector<Finding>& findings) {
   Finding finding{Cause::memory_graph_growth};
   if (!by_profiles(patient, finding)) {
     const auto backward = patient.explained_by({Phase::backward});
-    const auto memory = patient.growth(sample_key::rss_bytes, 0.0, 1e18);
-    if (!backward || *backward < 0.5 * patient.shape.extra_total) return;
+    if (!backward || *backward < 0.5 * patient.shape.extra_total || work_grows(patient)) return;
+    // Graphs that are kept need memory: without more of it, from the first epoch's end on, only the machine got slower.
+    const Epoch &first = patient.epochs().front(), &last = patient.epochs().back();
+    const auto memory = patient.growth(sample_key::rss_bytes, first.start + first.seconds, last.start + last.seconds);
+    constexpr double kLeastGrowth = 2e6;
+    if (memory && *memory < kLeastGrowth) return;
     finding.seconds = *backward;
     finding.confidence = 0.85;
     finding.evidence.push_back(fmt::format("the backward pass alone took {} more than at first", time_text(*backward)));

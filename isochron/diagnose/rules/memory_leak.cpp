@@ -5,6 +5,7 @@
 
 #include "isochron/diagnose/profile_view.h"
 #include "isochron/diagnose/rules.h"
+#include "isochron/diagnose/whole_run.h"
 #include "isochron/timeline/sample_keys.h"
 
 namespace isochron::rules {
@@ -74,6 +75,7 @@ void memory_leak(const Case& patient, std::vector<Finding>& findings) {
   if (patient.shape.symptom != Symptom::slowing && patient.shape.symptom != Symptom::slower_later) return;
   Finding finding{Cause::memory_leak};
   const bool traced = by_profiles(patient, finding);
+  if (work_grows(patient) && !traced) return;
   if (!by_memory(patient, finding) && !traced) return;
   finding.summary = "something is kept for every step and gone through again in the next";
   findings.push_back(std::move(finding));

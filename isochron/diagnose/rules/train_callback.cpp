@@ -5,6 +5,7 @@
 #include <set>
 
 #include "isochron/diagnose/rules.h"
+#include "isochron/diagnose/whole_run.h"
 
 namespace isochron::rules {
 
@@ -14,7 +15,7 @@ void train_callback(const Case& patient, std::vector<Finding>& findings) {
   Finding finding{Cause::train_callback};
   double all = 0;
   for (size_t i = 0; i < patient.epochs().size(); ++i) all += patient.phase(i, Phase::callback).value_or(0);
-  if (healthy && all > 0.3 * patient.total) {
+  if (is_overall(patient, all, 0.3)) {
     finding.overall = true;
     finding.seconds = all;
     finding.confidence = 0.85;
@@ -22,7 +23,7 @@ void train_callback(const Case& patient, std::vector<Finding>& findings) {
         fmt::format("{} of {} in epochs were spent in callbacks", time_text(all), time_text(patient.total)));
   }
   if (const auto seconds = patient.explained_by({Phase::callback});
-      !healthy && seconds && *seconds > 0.1 * patient.shape.extra_total) {
+      !healthy && !finding.overall && seconds && *seconds > 0.1 * patient.shape.extra_total) {
     finding.seconds = *seconds;
     finding.confidence = 0.92;
     finding.evidence.push_back(
@@ -32,7 +33,7 @@ void train_callback(const Case& patient, std::vector<Finding>& findings) {
   // Event files show how long an epoch goes on after its last step. In Keras only validation and callbacks run there.
   const auto tail = [&](size_t i) { return patient.epoch(i).tail_seconds; };
   if (const double seconds = patient.explained(tail);
-      !healthy && patient.tensorflow() && seconds > 0.3 * patient.shape.extra_total) {
+      !healthy && !finding.overall && patient.tensorflow() && seconds > 0.3 * patient.shape.extra_total) {
     finding.seconds = std::max(finding.seconds, seconds);
     finding.confidence = std::max(finding.confidence, 0.7);
     finding.evidence.push_back(fmt::format("{} of the extra time pass after the last step of the slow epochs",

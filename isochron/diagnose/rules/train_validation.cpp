@@ -5,6 +5,7 @@
 #include <set>
 
 #include "isochron/diagnose/rules.h"
+#include "isochron/diagnose/whole_run.h"
 
 namespace isochron::rules {
 namespace {
@@ -33,7 +34,7 @@ void train_validation(const Case& patient, std::vector<Finding>& findings) {
       longest = std::max(longest, *seconds);
     }
   Finding finding{Cause::train_validation};
-  if (known && healthy && all > 0.5 * patient.total) {
+  if (known && is_overall(patient, all, 0.5)) {
     finding.overall = true;
     finding.seconds = all;
     finding.confidence = 0.85;

@@ -108,7 +108,7 @@ std::vector<OpCase> convolutions() {
                     {[] {
                        return conv(zeros({2, 4, 1}, DType::int32), zeros({3, 1, 1}, DType::int32));
                      },
-                     "DTypeError", "needs float32 or float64, got int32"}}},
+                     "DTypeError", "needs floats, got int32"}}},
       {.op = "conv_input_grad",
        .forward =
            [](const ReferenceCase& c) {
@@ -186,7 +186,7 @@ std::vector<OpCase> conv_cases() {
                     {[] {
                        return max_pool(zeros({1, 4, 2}, DType::int64));
                      },
-                     "DTypeError", "needs float32 or float64, got int64"}}},
+                     "DTypeError", "needs floats, got int64"}}},
       {.op = "max_pool_backward",
        .forward =
            [](const ReferenceCase& c) { return Tensors{call("max_pool_backward", c.inputs, pool_attributes(c))}; },

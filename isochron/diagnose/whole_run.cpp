@@ -1,0 +1,73 @@
+#include "isochron/diagnose/whole_run.h"
+
+#include <algorithm>
+
+namespace isochron {
+namespace {
+
+// Whether what was imported within the first epoch is known, and is the framework itself.
+bool imports_itself(const Case& patient) {
+  bool any = false;
+  for (const Span& span : patient.run.spans) {
+    if (span.phase != Phase::start || span.epoch != patient.epoch(0).index) continue;
+    any = true;
+    const bool own = patient.tensorflow()
+                         ? span.name == "import tensorflow" || span.name == "import keras"
+                         : span.name == "import torch" || span.name == "import " + patient.run.framework;
+    if (!own) return false;
+  }
+  return any;
+}
+
+}  // namespace
+
+bool is_overall(const Case& patient, double seconds, double share) {
+  return patient.dwarfs_extra(seconds) ||
+         (patient.shape.symptom == Symptom::healthy && seconds > share * patient.total);
+}
+
+bool work_grows(const Case& patient) {
+  if (patient.empty()) return false;
+  const Epoch &first = patient.epochs().front(), &last = patient.epochs().back();
+  const auto grown = [](const auto& before, const auto& after) {
+    return before && after && *before > 0 && static_cast<double>(*after) > 1.3 * static_cast<double>(*before);
+  };
+  return grown(first.steps, last.steps) || grown(first.examples, last.examples);
+}
+
+bool starts_as_usual(const Case& patient, const std::vector<Finding>& findings) {
+  constexpr double kAlways = 1.5, kLongest = 3.0, kLongestImport = 5.0;  // seconds
+  constexpr double kHighestRatio = 2.5;
+  const EpochShape& shape = patient.shape;
+  if (shape.symptom != Symptom::slow_first) return false;
+  const double overhead = shape.first_overhead;
+  double traced_seconds = 0, imported_seconds = 0, most_else = 0;
+  for (const Finding& finding : findings) {
+    const bool traced = finding.cause == Cause::startup_graph && patient.tensorflow();
+    const bool imported = finding.cause == Cause::startup_import && imports_itself(patient);
+    if (traced)
+      traced_seconds += finding.seconds;
+    else if (imported)
+      imported_seconds += finding.seconds;
+    else if (!finding.overall)
+      most_else = std::max(most_else, finding.seconds);
+  }
+  const bool long_start = overhead > kAlways && (overhead > kLongest || shape.ratio > kHighestRatio);
+  if (imported_seconds > traced_seconds ? overhead > kLongestImport : long_start) return false;
+  const double own = traced_seconds + imported_seconds;
+  return own > 0.4 * overhead && own > most_else;
+}
+
+EpochShape shape_without_start(const Case& patient) {
+  std::vector<double> seconds, resolution;
+  for (const Epoch& epoch : patient.epochs()) {
+    seconds.push_back(epoch.seconds);
+    resolution.push_back(epoch.resolution);
+  }
+  seconds.front() -= patient.shape.first_overhead;
+  EpochShape shape = shape_of(seconds, resolution);
+  shape.first_overhead = patient.shape.first_overhead;
+  return shape;
+}
+
+}  // namespace isochron

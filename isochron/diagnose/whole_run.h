@@ -1,0 +1,23 @@
+// Questions about a run as a whole: what every epoch pays alike, what grows with the work, what any run pays once.
+#pragma once
+
+#include <vector>
+
+#include "isochron/diagnose/case.h"
+
+namespace isochron {
+
+// Whether a cost in every epoch alike is what makes the run slow: `share` of even epochs, or more than any unevenness.
+bool is_overall(const Case& patient, double seconds, double share);
+
+// Later epochs have more steps or examples than the first: time and memory grow with them.
+bool work_grows(const Case& patient);
+
+// What frameworks do once in every process: TensorFlow traces the step, PyTorch loads parts of itself late. As long as
+// it is of ordinary size, a first epoch that is longer by it is no fault of anybody.
+bool starts_as_usual(const Case& patient, const std::vector<Finding>& findings);
+
+// The shape of the epochs had the first been as short as the next ones.
+EpochShape shape_without_start(const Case& patient);
+
+}  // namespace isochron

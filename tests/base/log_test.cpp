@@ -1,0 +1,90 @@
+#include "isochron/base/log.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "isochron/base/error.h"
+#include "isochron/base/files.h"
+
+namespace isochron {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class Logs : public testing::Test {
+ protected:
+  ~Logs() override { set_log_options({}); }
+  std::string text(int old = 0) const {
+    log_flush();
+    return read_file(old ? file_ + "." + std::to_string(old) : file_);
+  }
+  const TempFolder folder_;
+  const std::string file_ = folder_.file("log");
+};
+
+TEST_F(Logs, GoToStandardErrorFromWarningsOn) {
+  testing::internal::CaptureStderr();
+  log_line(LogLevel::info, "test", "not this");
+  log_line(LogLevel::warning, "test", "but this");
+  log_flush();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "isochron: warning: test: but this\n");
+}
+
+TEST_F(Logs, HaveLevels) {
+  set_log_options({.level = LogLevel::error, .file = file_});
+  log_line(LogLevel::warning, "test", "low");
+  log_line(LogLevel::error, "test", "high");
+  EXPECT_THAT(text(), HasSubstr("error   test: high\n"));
+  EXPECT_THAT(text(), Not(HasSubstr("low")));
+  EXPECT_FALSE(log_enabled(LogLevel::warning));
+  set_log_options({.level = LogLevel::off, .file = file_});
+  EXPECT_FALSE(log_enabled(LogLevel::error));
+}
+
+TEST_F(Logs, OfOneTopicAreLimitedInRate) {
+  set_log_options({.file = file_, .lines_of_a_topic = 3, .topic_seconds = 1000});
+  for (int i = 0; i < 50; ++i) log_line(LogLevel::warning, "chatty", "line " + std::to_string(i));
+  log_line(LogLevel::warning, "quiet", "heard");
+  EXPECT_THAT(text(), HasSubstr("line 2\n"));
+  EXPECT_THAT(text(), Not(HasSubstr("line 3\n")));
+  EXPECT_THAT(text(), HasSubstr("heard"));
+}
+
+TEST_F(Logs, SayWhatWasLeftOut) {
+  set_log_options({.file = file_, .lines_of_a_topic = 1, .topic_seconds = 0.02});
+  for (int i = 0; i < 8; ++i) log_line(LogLevel::warning, "chatty", "line");
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  log_line(LogLevel::warning, "chatty", "later");
+  EXPECT_THAT(text(), HasSubstr("chatty: 7 lines were left out\n"));
+  EXPECT_THAT(text(), HasSubstr("chatty: later\n"));
+}
+
+TEST_F(Logs, Rotate) {
+  set_log_options({.file = file_, .rotate_bytes = 100, .kept = 2, .lines_of_a_topic = 1000});
+  for (int i = 0; i < 8; ++i) {
+    log_line(LogLevel::warning, "test", fmt::format("{:060}", i));
+    log_flush();
+  }
+  // A line and its date are 90 bytes: one fits into each file.
+  EXPECT_THAT(text(), HasSubstr("7\n"));
+  EXPECT_THAT(text(1), HasSubstr("6\n"));
+  EXPECT_THAT(text(2), HasSubstr("5\n"));
+  EXPECT_FALSE(std::filesystem::exists(file_ + ".3"));
+}
+
+TEST_F(Logs, OptionsAreChecked) {
+  EXPECT_THROW(set_log_options({.rotate_bytes = 0}), ValueError);
+  setenv("ISOCHRON_LOG", "warnign", 1);
+  EXPECT_THROW(log_options_from_environment(), ValueError);
+  setenv("ISOCHRON_LOG", "debug", 1);
+  EXPECT_EQ(log_options_from_environment().level, LogLevel::debug);
+  unsetenv("ISOCHRON_LOG");
+}
+
+}  // namespace
+}  // namespace isochron
