@@ -22,8 +22,11 @@ bool imports_itself(const Case& patient) {
 }  // namespace
 
 bool is_overall(const Case& patient, double seconds, double share) {
-  return patient.dwarfs_extra(seconds) ||
-         (patient.shape.symptom == Symptom::healthy && seconds > share * patient.total);
+  const Symptom symptom = patient.shape.symptom;
+  if (symptom == Symptom::healthy) return seconds > share * patient.total;
+  // Single long epochs may be the machine's noise; a trend or a lasting change is seldom.
+  const bool lasting = symptom == Symptom::slowing || symptom == Symptom::slower_later;
+  return patient.dwarfs_extra(seconds) && (!lasting || seconds > 4 * patient.shape.extra_total);
 }
 
 bool work_grows(const Case& patient) {

@@ -233,9 +233,10 @@ RunRecord FitBuilder::record_of(Fit fit) {
     epoch.seconds = seconds->value;
     epoch.resolution = 0.5 * seconds->width();
     epoch.start = draft.begin.value_or(run.epochs.empty() ? 0 : run.epochs.back().start + run.epochs.back().seconds);
-    // An epoch that is only told at its end began that long before; what lies before it (imports) is not its own.
+    // An epoch that is only told at its end began that long before, whatever was printed meanwhile; what lies before it
+    // (imports) is not its own.
     if (draft.end && draft.printed && !draft.header)
-      epoch.start = std::max(draft.begin ? *draft.begin : 0.0, *draft.end - epoch.seconds);
+      epoch.start = std::max(run.epochs.empty() ? 0.0 : draft.begin.value_or(0), *draft.end - epoch.seconds);
     epoch.steps = draft.step_count();
     if (draft.examples) epoch.examples = static_cast<int64_t>(*draft.examples);
     epoch.validation_seconds = draft.validation_seconds();

@@ -352,6 +352,7 @@ TEST(ConsoleReader, LiveTimesGiveEpochsThatTheLogDoesNot) {
 // What lies before the first word of a run, imports most of all, is no part of its first epoch.
 TEST(ConsoleReader, EpochToldAtItsEndBeganItsTimeBefore) {
   ConsoleReader reader;
+  reader.feed("a warning\n", 11.0);
   reader.feed("Epoch 1 took 2.000s\n", 12.0);
   reader.feed("Epoch 2 took 2.000s\n", 14.1);
   const auto run = reader.finish().back();
