@@ -39,11 +39,12 @@ test-frameworks: deps build
 test-pages: deps build
 	@python3 tests/report/pages_test.py build/bin/isochron
 
-# The readers under libFuzzer for a minute each; needs clang.
+# Readers of runs and formats of data under libFuzzer for a minute each; needs clang.
 fuzz: deps build
 	@cmake -DSOURCE=$(CURDIR)/tests/fuzz/readers -DBUILD=$(CURDIR)/build/fuzz -DCLANG=clang++ -DNINJA=ninja -P tests/fuzz/build.cmake
-	@for reader in console kineto xplane tfevents table document record; do mkdir -p build/fuzz/found/$$reader; \
-	  build/fuzz/fuzz_$$reader -max_total_time=60 -timeout=20 -artifact_prefix=build/fuzz/ build/fuzz/found/$$reader tests/fuzz/corpus/$$reader || exit 1; done
+	@for reader in console kineto xplane tfevents table document record csv example tfrecord npy npz idx image; do mkdir -p build/fuzz/found/$$reader; \
+	  build/fuzz/fuzz_$$reader -max_total_time=60 -timeout=20 -artifact_prefix=build/fuzz/ build/fuzz/found/$$reader \
+	  $$(ls -d tests/fuzz/corpus/$$reader tests/references/$$reader tests/references/$${reader}s 2> /dev/null) || exit 1; done
 
 # How often the doctor is right about the labelled runs.
 score: deps build

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Makes the seed corpus from the labelled runs: small beginnings of every kind of file. make_corpus.py"""
+"""Makes the seed corpus from the labelled runs and reference files: small beginnings of every kind of file. make_corpus.py"""
 import gzip
 import json
+import struct
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-RUNS = HERE.parent / "runs"
+RUNS, REFERENCES = HERE.parent / "runs", HERE.parent / "references"
 
 
 def seed(reader, name, data):
@@ -33,3 +34,25 @@ seed("record", "run.json", json.dumps({"schema": 1, "source": "watch", "framewor
     {"index": 1, "start": 0.5, "seconds": 4.0, "steps": 10, "phases": {"trace": 1.5}, "metrics": {"loss": 0.4}}, {"index": 2, "start": 4.5, "seconds": 2.5}],
     "steps": [], "spans": [{"name": "import", "phase": "start", "start": 0.0, "seconds": 0.5, "epoch": 0, "thread": 0}],
     "samples": [{"time": 0.1, "values": {"rss_bytes": 1e8}}], "facts": [{"key": "exit", "value": "0", "source": "watch"}]}, indent=1).encode())
+
+# Formats of data. Seeds of npy, image and tfrecord are the files in tests/references themselves.
+for archive in ("plain.npz", "packed.npz"):
+    seed("npz", archive, (REFERENCES / "npy" / archive).read_bytes())
+records = (REFERENCES / "tfrecord" / "plain.tfrecord").read_bytes()
+for number in range(4):
+    (length,) = struct.unpack_from("<Q", records)
+    seed("example", f"record{number}", records[12 : 12 + length])
+    records = records[16 + length :]
+rows = b'id,size,name,ok\n1,2.5,"a ""b"", c",true\n-7,1e-3,"x\ny",false\n,nan,z,true\n12,7,w,false\n'
+for name, choice, text in [
+    ("plain", 0, rows),
+    ("semicolons", 1, rows.replace(b",", b";")),
+    ("no_header", 2, rows.split(b"\n", 1)[1]),
+    ("defaults", 4, b"a,b\n1,2\n,3\n4,\r\n5,6"),
+    ("long_row", 8, b"a,b\n" + b"1" * 80 + b",2\n"),
+    ("features", 16, b"a,b,c\n1,2.5,3\n4,1e30,-6\n"),
+]:
+    seed("csv", name, bytes([choice]) + text)
+seed("idx", "bytes", struct.pack(">HBBIII", 0, 8, 3, 2, 2, 2) + bytes(range(8)))
+seed("idx", "floats", struct.pack(">HBBI3f", 0, 13, 1, 3, 1, -2, 3.5))
+seed("idx", "packed", gzip.compress(struct.pack(">HBBI", 0, 8, 1, 4) + b"abcd", mtime=0))
