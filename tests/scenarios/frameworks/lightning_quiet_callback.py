@@ -25,10 +25,10 @@ class Bootstrap(L.Callback):
     def on_train_epoch_end(self, trainer, module):
         if trainer.current_epoch >= 3:
             values = [float(i % 91) for i in range(3000)]
-            for k in range(6000):
+            for k in range(3000):
                 sorted(values, key=lambda v: (v * k) % 17)
 
 
-x = torch.randn(12000, 30)
+x = torch.randn(8000, 30)
 data = DataLoader(TensorDataset(x, x.sum(1, keepdim=True)), batch_size=40)
 L.Trainer(max_epochs=7, accelerator="cpu", logger=False, enable_checkpointing=False, callbacks=[Bootstrap()]).fit(Net(), data)
