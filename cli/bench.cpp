@@ -13,6 +13,7 @@
 #include "isochron/base/memory_info.h"
 #include "isochron/base/names.h"
 #include "isochron/base/rng.h"
+#include "isochron/exec/plan_flops.h"
 #include "isochron/isochron.h"
 
 namespace isochron::cli {
@@ -157,7 +158,10 @@ void add_options(Arguments& arguments) {
       .value("--trace", options.trace, "the same, and write a trace for chrome://tracing or Perfetto")
       .value("--record", options.record, "write the run record, for `isochron report` and `isochron compare`")
       .flag("--json", options.json, "print one line of JSON")
-      .footer("step_us is the median over the epochs after the first of an epoch's time divided by its steps.");
+      .footer(
+          "step_us is the median over the epochs after the first of an epoch's time divided by its steps. The share of "
+          "peak counts the operations of the model as written, whatever the kernels save, against multiply-adds in "
+          "registers on as many threads.");
 }
 
 int run() {
@@ -183,6 +187,8 @@ int run() {
   const BenchResult result = found->run(options.epochs > 0 ? options.epochs : found->usual_epochs);
   const double rss = static_cast<double>(resident_bytes()) / (1 << 20);
   if (profile && !options.trace.empty()) profile->export_chrome_trace(options.trace);
+  const double flops = largest_plan_flops(), peak = peak_flops_per_thread() * get_num_threads();
+  const double share = peak > 0 ? 100 * flops / (result.step_us * 1e-6) / peak : 0;
   if (options.json) {
     const auto list = [](const std::vector<double>& values) {
       std::string text;
@@ -195,9 +201,10 @@ int run() {
                                       : "";
     fmt::print(
         "{{\"workload\": \"{}\", \"threads\": {}, \"first_step_monotonic_ns\": {}, \"epochs_ms\": {}, \"step_us\": "
-        "{:.3f}, \"compile_ms\": {:.3f}, \"rss_mb\": {:.2f}, \"rss_by_epoch_mb\": {}{}}}\n",
+        "{:.3f}, \"compile_ms\": {:.3f}, \"rss_mb\": {:.2f}, \"rss_by_epoch_mb\": {}, \"step_gflop\": {:.4f}, "
+        "\"peak_gflop_per_s\": {:.1f}, \"percent_of_peak\": {:.1f}{}}}\n",
         w, get_num_threads(), result.first_step_ns, list(result.epochs_ms), result.step_us, result.compile_ms, rss,
-        list(result.rss_by_epoch), evaluated);
+        list(result.rss_by_epoch), flops * 1e-9, peak * 1e-9, share, evaluated);
     return exit_code::success;
   }
   const std::vector<double> later(result.epochs_ms.begin() + 1, result.epochs_ms.end());
@@ -206,7 +213,10 @@ int run() {
              seconds_between(process_start_ns(), result.first_step_ns) * 1e3);
   fmt::print("  first epoch                  {:9.2f} ms\n", result.epochs_ms.front());
   if (!later.empty()) fmt::print("  later epochs, median         {:9.2f} ms\n", median(later));
-  fmt::print("  step                         {:9.1f} us\n", result.step_us);
+  fmt::print("  step                         {:9.1f} us", result.step_us);
+  share > 0 ? fmt::print(", {:.1f} % of peak ({:.3f} of {:.1f} GFLOP/s)\n", share,
+                         flops * 1e-3 / std::max(result.step_us, 1e-9), peak * 1e-9)
+            : fmt::print("\n");
   fmt::print("  build, trace and compile     {:9.2f} ms\n", result.compile_ms);
   if (result.evaluated_ns)
     fmt::print("  process start to accuracy    {:9.2f} ms ({:.2f} %)\n",

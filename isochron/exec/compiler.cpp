@@ -1,11 +1,13 @@
 #include "isochron/exec/compiler.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 
 #include "isochron/base/clock.h"
+#include "isochron/exec/plan_flops.h"
 #include "isochron/exec/schedule.h"
 #include "isochron/exec/touched_memory.h"
 #include "isochron/passes/passes.h"
@@ -34,7 +36,12 @@ class CopyKernel final : public Kernel {
   int64_t bytes_;
 };
 
+// Plans are compiled under graph_mutex(); this may be read at any time.
+std::atomic<double> most_flops{0};
+
 }  // namespace
+
+double largest_plan_flops() { return most_flops; }
 
 std::shared_ptr<Executable> Executable::compile(Graph graph) {
   ScopedSpan span(Phase::compile, "compile");
@@ -42,6 +49,7 @@ std::shared_ptr<Executable> Executable::compile(Graph graph) {
   run_passes(graph);
   std::shared_ptr<Executable> plan = Compiler(std::move(graph)).compile();
   plan->compile_seconds_ = seconds_between(start, monotonic_ns());
+  most_flops = std::max(most_flops.load(), plan->flops_);
   static const bool print = std::getenv("ISOCHRON_PRINT_PLANS") != nullptr;
   if (print) fmt::print(stderr, "{}{}\n", isochron::to_string(plan->graph()), plan->to_string());
   return plan;
