@@ -142,32 +142,31 @@ void Profile::export_chrome_trace(const std::string& path) const {
   out += "{\"name\": \"process_name\", \"ph\": \"M\", \"pid\": 1, \"args\": {\"name\": \"isochron\"}}";
   std::map<int32_t, bool> threads;
   int64_t step = 0;
-  for (const auto& piece : recording_->events()) {
-    for (const Recording::Event& event : piece) {
-      threads[event.thread] = true;
-      const double begin = microseconds(origin, event.begin_ns), length = microseconds(event.begin_ns, event.end_ns);
-      const auto head = [&](const std::string& name, const char* category) {
+  recording_->for_each_event([&](const Recording::Event& event) {
+    threads[event.thread] = true;
+    const double begin = microseconds(origin, event.begin_ns), length = microseconds(event.begin_ns, event.end_ns);
+    const auto head = [&](const std::string& name, const char* category) {
+      out += fmt::format(
+          ",\n{{\"ph\": \"X\", \"cat\": \"{}\", \"name\": {}, \"pid\": 1, \"tid\": {}, \"ts\": {:.3f}, \"dur\": "
+          "{:.3f}",
+          category, quoted(name), event.thread, begin, length);
+    };
+    if (event.row < 0) {
+      head(fmt::format("ProfilerStep#{}", ++step), "user_annotation");
+    } else {
+      const Recording::Row& row = recording_->rows()[static_cast<size_t>(event.row)];
+      head(row.what.name, row.range ? "user_annotation" : "cpu_op");
+      if (!row.range)
         out += fmt::format(
-            ",\n{{\"ph\": \"X\", \"cat\": \"{}\", \"name\": {}, \"pid\": 1, \"tid\": {}, \"ts\": {:.3f}, \"dur\": "
-            "{:.3f}",
-            category, quoted(name), event.thread, begin, length);
-      };
-      if (event.row < 0) {
-        head(fmt::format("ProfilerStep#{}", ++step), "user_annotation");
-      } else {
-        const Recording::Row& row = recording_->rows()[static_cast<size_t>(event.row)];
-        head(row.what.name, row.range ? "user_annotation" : "cpu_op");
-        if (!row.range)
-          out += fmt::format(
-              ", \"args\": {{\"Input Dims\": {}, \"phase\": \"{}\", \"kernel\": \"{}\", \"FLOPs\": {}, \"bytes\": {}}}",
-              row.what.shapes == "[]" || row.what.shapes.ends_with("...]") ? "[]" : row.what.shapes,
-              name_of(row.what.phase), row.what.implementation, row.what.flops, row.what.bytes);
-      }
-      out += '}';
+            ", \"args\": {{\"Input Dims\": {}, \"phase\": \"{}\", \"kernel\": \"{}\", \"FLOPs\": {}, \"bytes\": {}}}",
+            row.what.shapes == "[]" || row.what.shapes.ends_with("...]") ? "[]" : row.what.shapes,
+            name_of(row.what.phase), row.what.implementation, row.what.flops, row.what.bytes);
     }
+    out += '}';
+    if (out.size() < (1 << 20)) return;
     file.write(out.data(), out.size());
     out.clear();
-  }
+  });
   for (const MemoryPoint& point : recording_->memory())
     out += fmt::format(
         ",\n{{\"ph\": \"C\", \"name\": \"memory, MB\", \"pid\": 1, \"ts\": {:.3f}, \"args\": {{\"resident\": {:.3f}, "
@@ -213,17 +212,16 @@ isochron::Profile Profile::for_record(int64_t origin_ns) const {
   out.start = seconds(recording_->begin_ns());
   out.seconds = seconds(recording_->end_ns()) - out.start;
   std::vector<const Recording::Event*> ops;
-  for (const auto& piece : recording_->events())
-    for (const Recording::Event& event : piece) {
-      if (event.thread != 0) continue;
-      if (event.row >= 0) {
-        if (!recording_->rows()[static_cast<size_t>(event.row)].range) ops.push_back(&event);
-        continue;
-      }
-      const auto index = static_cast<int64_t>(out.steps.size()) + 1;
-      out.steps.push_back(
-          {index, 0, seconds(event.begin_ns), static_cast<double>(event.end_ns - event.begin_ns) * 1e-9, {}});
+  recording_->for_each_event([&](const Recording::Event& event) {
+    if (event.thread != 0) return;
+    if (event.row >= 0) {
+      if (!recording_->rows()[static_cast<size_t>(event.row)].range) ops.push_back(&event);
+      return;
     }
+    const auto index = static_cast<int64_t>(out.steps.size()) + 1;
+    out.steps.push_back(
+        {index, 0, seconds(event.begin_ns), static_cast<double>(event.end_ns - event.begin_ns) * 1e-9, {}});
+  });
   if (out.steps.empty()) out.steps.push_back({1, 0, out.start, out.seconds, {}});
   out.step_phases.resize(out.steps.size());
   std::map<std::pair<std::string, Phase>, size_t> found;

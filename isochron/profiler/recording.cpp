@@ -8,8 +8,7 @@
 namespace isochron::profiler {
 namespace {
 
-constexpr size_t kPiece = 8192;
-constexpr int64_t kMemoryGapNs = 2'000'000;
+constexpr int64_t kMemoryGapNs = 10'000'000;
 
 }  // namespace
 
@@ -23,8 +22,8 @@ void Recording::restart() {
   plans_.clear();
   row_by_span_.clear();
   other_threads_.clear();
-  events_.clear();
   event_count_ = 0;
+  step_row_ = -1;
   lost_events_ = steps_ = 0;
   begin_ns_ = end_ns_ = monotonic_ns();
   memory_ns_ = 0;
@@ -74,8 +73,8 @@ void Recording::keep(int32_t row, int32_t thread, int64_t begin_ns, int64_t end_
     ++lost_events_;
     return;
   }
-  if (event_count_ % kPiece == 0) events_.emplace_back().reserve(kPiece);
-  events_.back().push_back({begin_ns, end_ns, row, thread});
+  if (event_count_ == events_.size() * kPiece) events_.push_back(std::make_unique_for_overwrite<Event[]>(kPiece));
+  events_[event_count_ / kPiece][event_count_ % kPiece] = {begin_ns, end_ns, row, thread};
   ++event_count_;
 }
 
@@ -100,9 +99,9 @@ void Recording::close(int64_t now_ns) {
 void Recording::step() {
   std::lock_guard lock(mutex_);
   const int64_t now = monotonic_ns();
-  const int32_t row = row_of({"ProfilerStep*", "[]", "", Phase::other, 0, 0}, true);
+  if (step_row_ < 0) step_row_ = row_of({"ProfilerStep*", "[]", "", Phase::other, 0, 0}, true);
   Open& whole = stack_.front();
-  Row& sums = rows_[static_cast<size_t>(row)];
+  Row& sums = rows_[static_cast<size_t>(step_row_)];
   ++sums.calls;
   sums.total_ns += now - whole.begin_ns;
   sums.self_ns += now - whole.begin_ns - whole.children_ns;
@@ -123,8 +122,8 @@ void Recording::range_ends(int64_t now_ns) {
 }
 
 void Recording::span_begins(Phase phase, const char* name, int64_t now_ns) {
-  std::lock_guard lock(mutex_);
   if (in_plan_) return;
+  std::lock_guard lock(mutex_);
   const auto [found, added] = row_by_span_.try_emplace({name, phase}, 0);
   if (added) {
     const std::string_view kind = name_of(phase);
@@ -135,12 +134,12 @@ void Recording::span_begins(Phase phase, const char* name, int64_t now_ns) {
 }
 
 void Recording::span_ends(int64_t now_ns) {
+  if (in_plan_) return;
   std::lock_guard lock(mutex_);
-  if (!in_plan_) close(now_ns);
+  close(now_ns);
 }
 
 void Recording::plan_begins() {
-  std::lock_guard lock(mutex_);
   if (on_profiled_thread()) in_plan_ = true;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -31,6 +32,7 @@ class Recording final : public PlanObserver, public SpanObserver {
     int32_t thread;  // 0: the one that is profiled; below kOtherThreads: the team; then others
   };
   static constexpr int32_t kOtherThreads = 1000;
+  static constexpr size_t kPiece = 8192;  // events
 
   explicit Recording(size_t max_events);
 
@@ -52,7 +54,10 @@ class Recording final : public PlanObserver, public SpanObserver {
   // Valid under lock().
   std::unique_lock<std::mutex> lock() const { return std::unique_lock(mutex_); }
   const std::vector<Row>& rows() const { return rows_; }
-  const std::vector<std::vector<Event>>& events() const { return events_; }
+  template <class F>
+  void for_each_event(F&& f) const {
+    for (size_t i = 0; i < event_count_; ++i) f(events_[i / kPiece][i % kPiece]);
+  }
   int64_t lost_events() const { return lost_events_; }
   int64_t steps() const { return steps_; }
   int64_t begin_ns() const { return begin_ns_; }
@@ -81,11 +86,12 @@ class Recording final : public PlanObserver, public SpanObserver {
   std::unordered_map<uint64_t, std::vector<int32_t>> plans_;  // by id: rows of the calls, then the rest of the run
   std::map<std::pair<const char*, Phase>, int32_t> row_by_span_;
   std::map<std::thread::id, int32_t> other_threads_;
-  std::vector<std::vector<Event>> events_;  // pieces of fixed size: none moves when another comes
+  std::vector<std::unique_ptr<Event[]>> events_;  // pieces: none moves when another comes; kept when all begins anew
   size_t event_count_ = 0;
+  int32_t step_row_ = -1;
   int64_t lost_events_ = 0, steps_ = 0;
   std::vector<Open> stack_;  // the first one is the step, or all there is
-  bool in_plan_ = false;     // the phases a plan reports are its calls' own
+  bool in_plan_ = false;     // the phases a plan reports are its calls' own; of the profiled thread alone
   int64_t begin_ns_ = 0, end_ns_ = 0, memory_ns_ = 0;
   Thinned<MemoryPoint> memory_{64, 4096};
 };
