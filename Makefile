@@ -1,10 +1,10 @@
-# make build | demo | test | test-scenarios | test-frameworks | test-pages | fuzz | bench | install PREFIX=… | format | check | asan | tsan | debug | clean | score
+# make build | demo | test | test-scenarios | test-frameworks | test-pages | test-kills | fuzz | bench | install PREFIX=… | format | check | asan | tsan | debug | clean | score
 PREFIX ?= /usr/local
 # Warnings are errors here, on the compiler we test with; `make WERROR=OFF` for another one.
 WERROR ?= ON
 JOBS ?= $(shell nproc)
 
-.PHONY: build demo test test-scenarios test-frameworks test-pages fuzz bench install format check asan tsan debug clean deps score
+.PHONY: build demo test test-scenarios test-frameworks test-pages test-kills fuzz bench install format check asan tsan debug clean deps score
 
 build:
 	@cmake --preset release -DISOCHRON_WERROR=$(WERROR)
@@ -38,6 +38,11 @@ test-frameworks: deps build
 # The HTML report and the live page in a browser (chromium), in light, dark and on a narrow screen.
 test-pages: deps build
 	@python3 tests/report/pages_test.py build/bin/isochron
+
+# A training killed 300 times in the middle of its saves, and full, read-only and damaged disks; some minutes.
+test-kills: deps build
+	@cmake --build --preset release -j $(JOBS) --target kill_target
+	@python3 tests/checkpoint/faults.py build/tests/kill_target build/bin/isochron --kills 300
 
 # Readers of runs and formats of data under libFuzzer for a minute each; needs clang.
 fuzz: deps build

@@ -21,10 +21,43 @@ constexpr auto kTable = [] {
 }();
 
 #if defined(__x86_64__)
+// The instruction takes three cycles and can begin one every cycle: long texts go in three lanes side by side.
+constexpr size_t kLane = 4096;
+
+// What a register becomes when a lane of zeros follows: linear in its bits, so four tables by byte.
+struct LaneShift {
+  uint32_t table[4][256] = {};
+  __attribute__((target("sse4.2"))) LaneShift() {
+    for (unsigned bit = 0; bit < 32; ++bit) {
+      uint64_t crc = uint32_t{1} << bit;
+      for (size_t i = 0; i < kLane; i += 8) crc = _mm_crc32_u64(crc, 0);
+      for (unsigned byte = 0; byte < 256; ++byte)
+        if (byte >> (bit % 8) & 1) table[bit / 8][byte] ^= static_cast<uint32_t>(crc);
+    }
+  }
+  uint64_t operator()(uint64_t crc) const {
+    return table[0][crc & 0xFF] ^ table[1][crc >> 8 & 0xFF] ^ table[2][crc >> 16 & 0xFF] ^ table[3][crc >> 24 & 0xFF];
+  }
+};
+
 __attribute__((target("sse4.2"))) uint32_t crc32c_by_instruction(std::string_view bytes, uint32_t before) {
   const char* at = bytes.data();
   const char* const end = at + bytes.size();
   uint64_t crc = ~before;
+  if (bytes.size() >= 3 * kLane) {
+    static const LaneShift shift;
+    for (; static_cast<size_t>(end - at) >= 3 * kLane; at += 3 * kLane) {
+      uint64_t second = 0, third = 0;
+      for (size_t i = 0; i < kLane; i += 8) {
+        uint64_t words[3];
+        for (size_t lane = 0; lane < 3; ++lane) std::memcpy(&words[lane], at + lane * kLane + i, 8);
+        crc = _mm_crc32_u64(crc, words[0]);
+        second = _mm_crc32_u64(second, words[1]);
+        third = _mm_crc32_u64(third, words[2]);
+      }
+      crc = shift(shift(crc) ^ second) ^ third;
+    }
+  }
   for (; end - at >= 8; at += 8) {
     uint64_t word;
     std::memcpy(&word, at, 8);

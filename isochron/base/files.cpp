@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "isochron/base/durable_file.h"
 #include "isochron/base/error.h"
 #include "isochron/base/kept_files.h"
 #include "isochron/base/run_folder.h"
@@ -140,10 +141,7 @@ void AtomicFile::commit() {
   close(fd_);
   fd_ = -1;
   note_kept_file(path_);
-  const std::string folder = std::filesystem::path(path_).parent_path().string();
-  const Descriptor directory(open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // Some file systems can't sync a folder (EINVAL); the rename has happened all the same.
-  if (directory >= 0 && fsync(directory) != 0 && errno != EINVAL) fail_with_errno();
+  sync_folder(std::filesystem::path(path_).parent_path().string());
 }
 
 void write_file(const std::string& path, std::string_view bytes) {

@@ -6,24 +6,34 @@
 
 #include "isochron/checkpoint/hdf5.h"
 #include "isochron/checkpoint/safetensors.h"
+#include "isochron/checkpoint/store.h"
 #include "isochron/checkpoint/weight_names.h"
+#include "isochron/checkpoint/weights_file.h"
 #include "isochron/exec/variables.h"
 #include "isochron/nn/module.h"
 #include "isochron/ops/elementwise.h"
 #include "isochron/tensor/npy.h"
 
 namespace isochron {
-namespace {
 
-enum class Format { safetensors, npz, hdf5 };
+using Format = WeightsFormat;
 
-Format format_of(const char* what, const std::string& path, bool hdf5) {
+WeightsFormat weights_format(const char* what, const std::string& path, bool hdf5) {
   if (path.ends_with(".safetensors")) return Format::safetensors;
   if (path.ends_with(".npz")) return Format::npz;
   if (path.ends_with(".h5") && hdf5) return Format::hdf5;
   fail<ValueError>(what, "\"{}\": the end of the name tells the format, .safetensors, .npz{}", path,
                    hdf5 ? " or .weights.h5" : "");
 }
+
+void write_weights_file(const std::string& path, const NamedTensors& weights) {
+  const Format format = weights_format("save_weights", path);
+  if (format == Format::safetensors) write_safetensors(path, weights);
+  if (format == Format::npz) write_npz(path, weights);
+  if (format == Format::hdf5) write_hdf5(path, weights);
+}
+
+namespace {
 
 NamedTensors read(Format format, const std::string& path) {
   switch (format) {
@@ -39,12 +49,10 @@ NamedTensors read(Format format, const std::string& path) {
   return {};
 }
 
-void write(Format format, const std::string& path, const std::vector<NamedWeight>& weights) {
+NamedTensors tensors_of(const std::vector<NamedWeight>& weights) {
   NamedTensors tensors;
   for (const NamedWeight& weight : weights) tensors.emplace_back(weight.name, weight.variable);
-  if (format == Format::safetensors) write_safetensors(path, tensors);
-  if (format == Format::npz) write_npz(path, tensors);
-  if (format == Format::hdf5) write_hdf5(path, tensors);
+  return tensors;
 }
 
 // What other libraries keep beside the weights: state of optimizers, metrics and random numbers, counts of batches.
@@ -65,10 +73,6 @@ std::string listed(const char* what, const std::vector<std::string>& names) {
                                        names.begin() + static_cast<ptrdiff_t>(std::min(kShown, names.size())));
   return fmt::format("\n  {} ({}): {}{}", what, names.size(), fmt::join(shown, ", "),
                      names.size() > kShown ? ", …" : "");
-}
-
-void assign(const Variable& variable, const Tensor& value) {
-  overwrite(variable, value.dtype() == variable.dtype() ? value : cast(value, variable.dtype()));
 }
 
 void load(const std::string& path, const std::vector<NamedWeight>& weights, const NamedTensors& tensors,
@@ -95,7 +99,9 @@ void load(const std::string& path, const std::vector<NamedWeight>& weights, cons
   if (!complete && !options.skip_mismatch)
     fail<FileError>("load_weights", "{} does not fit; nothing was loaded{}{}{}", path, listed("missing", missing),
                     listed("extra", extra), listed("mismatched", mismatched));
-  for (const auto& [weight, tensor] : matched) assign(weight->variable, *tensor);
+  for (const auto& [weight, tensor] : matched)
+    overwrite(weight->variable,
+              tensor->dtype() == weight->variable.dtype() ? *tensor : cast(*tensor, weight->variable.dtype()));
 }
 
 void check_built(const char* what, const Model& model) {
@@ -113,13 +119,18 @@ std::vector<NamedWeight> state_dict(const nn::Module& module) {
 }  // namespace
 
 void Model::save_weights(const std::string& path) const {
-  const Format format = format_of("save_weights", path, true);
+  const Format format = weights_format("save_weights", path, true);
   check_built("save_weights", *this);
-  write(format, path, format == Format::hdf5 ? weights_by_keras_path(*this) : weights_by_structure(*this));
+  write_weights_file(path,
+                     tensors_of(format == Format::hdf5 ? weights_by_keras_path(*this) : weights_by_structure(*this)));
 }
 
 void Model::load_weights(const std::string& path, LoadWeightsOptions options) {
-  const Format format = format_of("load_weights", path, true);
+  if (is_checkpoint(path)) {
+    check_built("load_weights", *this);
+    return load(path, weights_by_structure(*this), read_checkpoint(path).state.part("weights").tensors(), options);
+  }
+  const Format format = weights_format("load_weights", path, true);
   check_built("load_weights", *this);
   const NamedTensors tensors = read(format, path);
   if (format == Format::hdf5) return load(path, weights_by_keras_path(*this), tensors, options);
@@ -137,11 +148,12 @@ void Model::load_weights(const std::string& path, LoadWeightsOptions options) {
 }
 
 void nn::Module::save_weights(const std::string& path) const {
-  write(format_of("save_weights", path, false), path, state_dict(*this));
+  weights_format("save_weights", path, false);
+  write_weights_file(path, tensors_of(state_dict(*this)));
 }
 
 void nn::Module::load_weights(const std::string& path, LoadWeightsOptions options) {
-  load(path, state_dict(*this), read(format_of("load_weights", path, false), path), options);
+  load(path, state_dict(*this), read(weights_format("load_weights", path, false), path), options);
 }
 
 }  // namespace isochron

@@ -128,6 +128,13 @@ std::unique_ptr<TracedPlan> TracedPlan::trace(std::span<const TensorSpec> argume
   return traced;
 }
 
+std::vector<Variable> TracedPlan::updated_variables() const {
+  std::vector<Variable> out;
+  for (const Input& input : inputs_)
+    if (input.updated) out.push_back(Variable::of(Tensor(input.variable_state)));
+  return out;
+}
+
 void TracedPlan::bind(std::vector<Input>& inputs, std::span<const void* const> arguments,
                       std::vector<void*>& pointers) {
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -50,6 +50,8 @@ class TracedPlan {
 
   const std::vector<TensorSpec>& arguments() const { return arguments_; }
   const std::vector<TensorSpec>& results() const { return results_; }
+  // What every run assigns.
+  std::vector<Variable> updated_variables() const;
   Executable& executable() { return *plan_; }
   double trace_seconds() const { return trace_seconds_; }
 

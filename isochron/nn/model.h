@@ -84,6 +84,9 @@ struct FitOptions {
   std::vector<std::shared_ptr<Callback>> callbacks = {};
   bool timeline = true;                             // keep the record behind History::epoch_report()
   isochron::profiler::Profile* profiler = nullptr;  // started with training, told of every step, stopped at the end
+  // A checkpoint, or a folder of them of which the newest is taken: training goes on exactly where it was saved, in
+  // mid-epoch too. FileError when there is none (BackupAndRestore starts anew instead).
+  std::string resume = {};
 };
 
 struct EvaluateOptions {

@@ -118,6 +118,7 @@ EpochReport::EpochReport(const RunRecord& run)
     : epochs_(run.epochs), open_epoch_(run.open_epoch), outside_(run.outside_phases) {
   if (epochs_.size() > 1) typical_ = summary_of(std::span(epochs_).subspan(1), &Quantiles::median);
   for (const Fact& fact : run.facts) {
+    if (fact.key == "checkpoint.summary") checkpoints_ = fact.value;
     if (fact.key != "input.verdict") continue;
     if (!input_.empty() && fact.value.starts_with(input_.back())) input_.pop_back();  // it goes on with that sentence
     input_.push_back(fact.value);
@@ -222,6 +223,7 @@ std::string EpochReport::to_string() const {
   if (!callbacks.empty()) text += "Callbacks, an epoch: " + callbacks + "\n";
   text += sentence() + "\n";
   for (const std::string& verdict : input_) text += "Input: " + verdict + ".\n";
+  if (!checkpoints_.empty()) text += "Checkpoints: " + checkpoints_ + ".\n";
   return text;
 }
 

@@ -41,6 +41,7 @@ class EpochReport {
   std::optional<OpenEpoch> open_epoch_;
   PhaseSeconds outside_{};
   std::vector<std::string> input_;       // who made training wait for its input, epoch by epoch
+  std::string checkpoints_;              // how many, how large, and what they cost
   std::vector<CallbackTime> callbacks_;  // the heaviest first
   Epoch typical_;                        // medians of all epochs but the first
 };

@@ -8,6 +8,8 @@
 //
 // Epochs and batches count from 0, as in Keras. Batch hooks that want numbers say so by needs_batch_logs(): the numbers
 // then have to be read from the plan at every step.
+//
+// A callback that must go on exactly after a resume keeps what it has learnt by save_state() and load_state().
 #pragma once
 
 #include <memory>
@@ -17,6 +19,9 @@
 #include "isochron/nn/model.h"
 
 namespace isochron {
+
+class StateDict;  // checkpoint/state_dict.h
+class TrainRun;   // train_run.h
 
 class Callback {
  public:
@@ -37,6 +42,15 @@ class Callback {
   virtual void on_predict_batch_end(int64_t /*batch*/, const Logs& /*logs*/) {}
   virtual bool needs_batch_logs() const { return false; }
 
+  // After every step and every epoch, when all callbacks have seen its end: the moment at which the state of the run
+  // can be saved (train_run.h).
+  virtual void between_steps(TrainRun& /*run*/) {}
+  // load_state() gets back what save_state() put, after on_train_begin(), and after on_epoch_begin() in mid-epoch.
+  virtual void save_state(StateDict& /*state*/) const {}
+  virtual void load_state(const StateDict& /*state*/) {}
+  // A folder in which to look for a checkpoint to go on from.
+  virtual std::string resume_from() const { return {}; }
+
   Model* model() const { return model_; }
   void set_model(Model* model) { model_ = model; }
   // What is known of the training before it begins.
@@ -46,10 +60,14 @@ class Callback {
   };
   const Params& params() const { return params_; }
   void set_params(Params params) { params_ = params; }
+  // Whether this training goes on where another one stopped; known from on_train_begin() on.
+  bool resuming() const { return resuming_; }
+  void set_resuming(bool on) { resuming_ = on; }
 
  private:
   Model* model_ = nullptr;
   Params params_;
+  bool resuming_ = false;
 };
 
 // Callbacks from functions, for short ones.

@@ -13,6 +13,7 @@
 
 #include "isochron/base/clock.h"
 #include "isochron/base/error.h"
+#include "isochron/checkpoint/state_dict.h"
 #include "isochron/train/progress.h"
 
 namespace isochron {
@@ -118,6 +119,25 @@ void EarlyStopping::on_train_end(const Logs&) {
   model()->set_weights(best_weights_);
 }
 
+void EarlyStopping::save_state(StateDict& state) const {
+  state.put("wait", wait_);
+  state.put("stopped_epoch", stopped_epoch_);
+  state.put("best_epoch", best_epoch_);
+  if (best_) state.put("best", *best_);
+  for (size_t i = 0; i < best_weights_.size(); ++i) state.put(fmt::format("best_weights/{}", i), best_weights_[i]);
+}
+
+void EarlyStopping::load_state(const StateDict& state) {
+  wait_ = static_cast<int>(state.integer("wait"));
+  stopped_epoch_ = static_cast<int>(state.integer("stopped_epoch"));
+  best_epoch_ = static_cast<int>(state.integer("best_epoch"));
+  best_.reset();
+  if (state.has("best")) best_ = state.number("best");
+  best_weights_.clear();
+  const StateDict weights = state.part("best_weights");
+  for (const auto& [name, weight] : weights.tensors()) best_weights_.push_back(weight);
+}
+
 ReduceLROnPlateau::ReduceLROnPlateau(Options options)
     : options_(std::move(options)), monitor_("ReduceLROnPlateau", options_.monitor, options_.mode, options_.min_delta) {
   if (!(options_.factor < 1)) fail<ValueError>("ReduceLROnPlateau", "needs a factor below 1, got {}", options_.factor);
@@ -150,6 +170,19 @@ void ReduceLROnPlateau::on_epoch_end(int epoch, const Logs& logs) {
     fmt::print("\nEpoch {}: ReduceLROnPlateau reducing learning rate to {}.\n", epoch + 1, lower);
   cooldown_ = options_.cooldown;
   wait_ = 0;
+}
+
+void ReduceLROnPlateau::save_state(StateDict& state) const {
+  state.put("wait", wait_);
+  state.put("cooldown", cooldown_);
+  if (best_) state.put("best", *best_);
+}
+
+void ReduceLROnPlateau::load_state(const StateDict& state) {
+  wait_ = static_cast<int>(state.integer("wait"));
+  cooldown_ = static_cast<int>(state.integer("cooldown"));
+  best_.reset();
+  if (state.has("best")) best_ = state.number("best");
 }
 
 LearningRateScheduler::LearningRateScheduler(std::function<double(int, double)> schedule, int verbose)
@@ -187,7 +220,13 @@ void LogFile::close() {
   fd_ = -1;
 }
 
-bool LogFile::empty() const { return ::lseek(fd_, 0, SEEK_END) == 0; }
+int64_t LogFile::bytes() const { return ::lseek(fd_, 0, SEEK_END); }
+bool LogFile::empty() const { return bytes() == 0; }
+void LogFile::cut(int64_t length) {
+  if (length < bytes() && ::ftruncate(fd_, length) != 0)
+    fmt::print(stderr, "{}: {} keeps rows of a run that has been resumed from before them: {}\n", who_, path_,
+               std::strerror(errno));
+}
 
 void LogFile::add(std::string line) {
   line += '\n';
@@ -199,7 +238,7 @@ CSVLogger::CSVLogger(std::string path, std::string separator, bool append)
     : file_("CSVLogger", std::move(path)), separator_(std::move(separator)), append_(append) {}
 
 void CSVLogger::on_train_begin(const Logs&) {
-  file_.open(append_);
+  file_.open(append_ || resuming());
   names_.clear();
 }
 
@@ -212,7 +251,8 @@ void CSVLogger::on_epoch_end(int epoch, const Logs& logs) {
         std::any_of(names_.begin(), names_.end(), [](const auto& n) { return n.rfind("val_", 0) == 0; });
     const size_t own = names_.size();
     for (size_t i = 0; i < own && !validated; ++i) names_.push_back("val_" + names_[i]);
-    if (!append_ || file_.empty()) file_.add("epoch" + separator_ + fmt::format("{}", fmt::join(names_, separator_)));
+    if (!(append_ || resuming()) || file_.empty())
+      file_.add("epoch" + separator_ + fmt::format("{}", fmt::join(names_, separator_)));
   }
   std::string row = std::to_string(epoch);
   for (const std::string& name : names_) {
@@ -224,10 +264,26 @@ void CSVLogger::on_epoch_end(int epoch, const Logs& logs) {
 
 void CSVLogger::on_train_end(const Logs&) { file_.close(); }
 
+void CSVLogger::save_state(StateDict& state) const {
+  state.put("bytes", file_.bytes());
+  state.put("names", fmt::format("{}", fmt::join(names_, "\n")));
+}
+
+void CSVLogger::load_state(const StateDict& state) {
+  file_.cut(state.integer("bytes"));
+  names_.clear();
+  const std::string names = state.text("names");
+  for (size_t at = 0; at < names.size();) {
+    const size_t end = std::min(names.find('\n', at), names.size());
+    names_.push_back(names.substr(at, end - at));
+    at = end + 1;
+  }
+}
+
 JsonLinesLogger::JsonLinesLogger(std::string path, bool append)
     : file_("JsonLinesLogger", std::move(path)), append_(append) {}
 
-void JsonLinesLogger::on_train_begin(const Logs&) { file_.open(append_); }
+void JsonLinesLogger::on_train_begin(const Logs&) { file_.open(append_ || resuming()); }
 
 void JsonLinesLogger::on_epoch_begin(int, const Logs&) { epoch_start_ns_ = monotonic_ns(); }
 
@@ -239,6 +295,8 @@ void JsonLinesLogger::on_epoch_end(int epoch, const Logs& logs) {
 }
 
 void JsonLinesLogger::on_train_end(const Logs&) { file_.close(); }
+void JsonLinesLogger::save_state(StateDict& state) const { state.put("bytes", file_.bytes()); }
+void JsonLinesLogger::load_state(const StateDict& state) { file_.cut(state.integer("bytes")); }
 
 ProgbarLogger::ProgbarLogger() = default;
 ProgbarLogger::~ProgbarLogger() = default;

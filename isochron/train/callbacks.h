@@ -57,6 +57,8 @@ class EarlyStopping : public Callback {
   void on_train_begin(const Logs& logs) override;
   void on_epoch_end(int epoch, const Logs& logs) override;
   void on_train_end(const Logs& logs) override;
+  void save_state(StateDict& state) const override;
+  void load_state(const StateDict& state) override;
 
   int stopped_epoch() const { return stopped_epoch_; }  // 0: was not stopped
   int best_epoch() const { return best_epoch_; }
@@ -89,6 +91,8 @@ class ReduceLROnPlateau : public Callback {
 
   void on_train_begin(const Logs& logs) override;
   void on_epoch_end(int epoch, const Logs& logs) override;
+  void save_state(StateDict& state) const override;
+  void load_state(const StateDict& state) override;
 
  private:
   Options options_;
@@ -127,6 +131,9 @@ class LogFile {
 
   void open(bool append);  // FileError
   void close();
+  // Its length now, and back to it: rows that a run wrote after its checkpoint are written again when it goes on.
+  int64_t bytes() const;
+  void cut(int64_t bytes);
   bool empty() const;
   void add(std::string line);
 
@@ -136,6 +143,8 @@ class LogFile {
   int fd_ = -1;
 };
 
+// Loggers go on in their files when training is resumed, with or without `append`.
+//
 // One row an epoch, each written at once and whole: epoch, then the metrics by name. A metric that an epoch does not
 // have is NA. FileError at the start of training when the file can't be opened.
 class CSVLogger : public Callback {
@@ -144,6 +153,8 @@ class CSVLogger : public Callback {
   void on_train_begin(const Logs& logs) override;
   void on_epoch_end(int epoch, const Logs& logs) override;
   void on_train_end(const Logs& logs) override;
+  void save_state(StateDict& state) const override;
+  void load_state(const StateDict& state) override;
 
  private:
   LogFile file_;
@@ -161,6 +172,8 @@ class JsonLinesLogger : public Callback {
   void on_epoch_begin(int epoch, const Logs& logs) override;
   void on_epoch_end(int epoch, const Logs& logs) override;
   void on_train_end(const Logs& logs) override;
+  void save_state(StateDict& state) const override;
+  void load_state(const StateDict& state) override;
 
  private:
   LogFile file_;

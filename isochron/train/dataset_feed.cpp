@@ -41,7 +41,8 @@ bool DatasetFeed::next(Columns& batch) {
   const int64_t begin = monotonic_ns();
   if (!pass_) {
     pass_ = dataset_.begin_ahead();
-    seen_ = 0;
+    begun_ = true;
+    seen_ = std::exchange(resumed_at_, 0);
   } else {
     ++*pass_;
   }
@@ -54,6 +55,32 @@ bool DatasetFeed::next(Columns& batch) {
   ++seen_;
   batch = columns_of(what_, **pass_, inputs_, targets_);
   return true;
+}
+
+std::string DatasetFeed::state() const {
+  if (!begun_) return {};
+  data::StateWriter writer;
+  writer.put(pass_.has_value());
+  writer.put(seen_);
+  writer.put(batches_.value_or(-1));
+  writer.put(dataset_.state());
+  return writer.take();
+}
+
+void DatasetFeed::restore(std::string_view state) {
+  if (state.empty()) return;
+  begun_ = true;
+  data::StateReader reader(state);
+  const bool in_pass = reader.get<bool>();
+  resumed_at_ = reader.get<int64_t>();
+  if (const auto batches = reader.get<int64_t>(); batches >= 0) batches_ = batches;
+  pass_.reset();
+  dataset_.restore(reader.get_string());
+  if (in_pass) return;
+  // Between two passes: the one that is over, or was left, ends here.
+  resumed_at_ = 0;
+  pass_ = dataset_.begin_ahead();
+  pass_.reset();
 }
 
 void DatasetFeed::begin_epoch() {

@@ -27,6 +27,9 @@ class DatasetFeed {
   void end_epoch(int epoch, Timeline& timeline);
   // What every stage did so far.
   std::vector<InputStage> stages() const;
+  // The place in the data behind the batch given out last, for another feed of an equal data set.
+  std::string state() const;
+  void restore(std::string_view state);
   // The pass ends here, wherever it is.
   void stop() { pass_.reset(); }
 
@@ -37,6 +40,8 @@ class DatasetFeed {
   std::optional<data::DatasetIterator> pass_;
   std::optional<int64_t> batches_;
   int64_t seen_ = 0;
+  int64_t resumed_at_ = 0;  // batches of the restored pass that were given out before
+  bool begun_ = false;
   data::PipelineReport before_, before_waited_;
   std::string verdict_;  // of the epoch before
   int64_t epoch_begin_ns_ = 0, waited_ns_ = 0;

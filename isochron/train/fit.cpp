@@ -14,6 +14,8 @@
 #include "isochron/train/dataset_feed.h"
 #include "isochron/train/history.h"
 #include "isochron/train/progress.h"
+#include "isochron/train/resume.h"
+#include "isochron/train/saver.h"
 #include "isochron/train/test_loop.h"
 #include "isochron/train/training.h"
 
@@ -57,7 +59,7 @@ class ProfiledFit {
 };
 
 // One call of fit().
-class Trainer {
+class Trainer : public TrainRun {
  public:
   Trainer(Model& model, Columns train, std::optional<Columns> validation, FitOptions options)
       : model_(model),
@@ -100,31 +102,45 @@ class Trainer {
     model_.stop_training = false;
     state_.clear_bad_loss();
     ProfiledFit profiled(options_.profiler);
+    resume_.find();
     callbacks_.each([&](Callback& callback) {
       callback.set_model(&model_);
       callback.set_params({options_.epochs, planned_steps().value_or(0)});
+      callback.set_resuming(resume_.found());
       callback.on_train_begin({});
     });
-    Logs logs;
-    for (int epoch = options_.initial_epoch; epoch < options_.epochs && !model_.stop_training; ++epoch) {
-      timeline.begin_epoch(epoch + 1);
+    epoch_ = options_.initial_epoch;
+    if (resume_.found()) epoch_ = resume_.epoch();
+    if (resume_.step() == 0) restore();
+    while (epoch_ < options_.epochs && !model_.stop_training) {
+      timeline.begin_epoch(epoch_ + 1);
       callbacks_.begin_epoch();
       if (feed_) feed_->begin_epoch();
-      logs = run_epoch(epoch, timeline);
-      if (feed_) feed_->end_epoch(epoch + 1, timeline);
+      logs_ = run_epoch(epoch_, timeline);
+      history_.epochs_.push_back(epoch_);
+      for (const auto& [name, value] : logs_) history_.metrics_[name].push_back(value);
+      ++epoch_;
+      step_ = 0;
+      let_callbacks_save(true);
+      if (feed_) feed_->end_epoch(epoch_, timeline);
       callbacks_.end_epoch();
       timeline.end_epoch(examples_);
-      history_.epochs_.push_back(epoch);
-      for (const auto& [name, value] : logs) history_.metrics_[name].push_back(value);
     }
-    callbacks_.each([&](Callback& callback) { callback.on_train_end(logs); });
+    const std::string saved = saver_.finish();
+    history_.checkpoints_ = saver_.summary();
+    callbacks_.each([&](Callback& callback) { callback.on_train_end(logs_); });
+    if (!history_.checkpoints_.last_on_disk)
+      fmt::print(stderr, "{}\n", saved);
+    else if (!saved.empty() && options_.verbose > 0)
+      progress_.say(saved);
     profiled.finish();
     if (options_.timeline) {
       history_.record_ = timeline.to_record();
       history_.record_.framework = "isochron";
+      size_t at = 0;
       for (Epoch& epoch : history_.record_.epochs) {
         add_metrics(epoch);
-        callbacks_.add_times(static_cast<size_t>(epoch.index - 1 - options_.initial_epoch), epoch);
+        callbacks_.add_times(at++, epoch);
       }
       if (feed_) history_.record_.input_stages = feed_->stages();
       profiled.add_to(history_.record_);
@@ -139,9 +155,79 @@ class Trainer {
     return options_.steps_per_epoch ? options_.steps_per_epoch : feed_->batches();
   }
 
+  int epoch() const override { return epoch_; }
+  int64_t step() const override { return step_; }
+  int64_t total_steps() const override { return total_steps_; }
+  bool epoch_ended() const override { return epoch_ended_; }
+  bool training_ends() const override { return model_.stop_training || (epoch_ended_ && epoch_ >= options_.epochs); }
+  Logs logs() const override { return epoch_ended_ ? logs_ : state_.logs(); }
+  void expect_saves(bool weights_only) override { saver_.expect(weights_only); }
+  bool saving() const override { return saver_.busy(); }
+  void save(SaveRequest request) override { saver_.request(std::move(request)); }
+  void remove(std::vector<std::string> paths) override { saver_.remove(std::move(paths)); }
+
+  void let_callbacks_save(bool epoch_ended) {
+    if (options_.callbacks.empty()) return;
+    epoch_ended_ = epoch_ended;
+    saver_.deliver();
+    for (const auto& callback : options_.callbacks) callback->between_steps(*this);
+    saver_.take({.model = model_.name(),
+                 .epoch = epoch_,
+                 .step = step_,
+                 .total_steps = total_steps_,
+                 .threads = get_num_threads(),
+                 .logs = epoch_ended ? logs_ : Logs{}},
+                [&](StateDict& state) { put_state(state); });
+  }
+
+  // What a checkpoint needs beside the model: the place of this run.
+  void put_state(StateDict& state) const {
+    put_random_state(state);
+    state.put("step_shapes", state_.step_shapes());
+    state.put("fit/epoch", epoch_);
+    state.put("fit/step", step_);
+    state.put("fit/total_steps", total_steps_);
+    state.put("fit/initial_epoch", options_.initial_epoch);
+    state.put("fit/seed", static_cast<int64_t>(seed_));
+    state.put("fit/stop_training", model_.stop_training);
+    state.put("fit/rows", feed_ ? 0 : train_.rows());
+    state.put("fit/batch_size", feed_ ? 0 : options_.batch_size);
+    if (feed_) state.put("fit/cursor", feed_->state());
+    if (validation_feed_) state.put("fit/validation_cursor", validation_feed_->state());
+    state.put_all("history", history_.state());
+    put_callback_states(state, options_.callbacks);
+  }
+
+  // Goes on where the checkpoint was taken, if there is one.
+  void restore() {
+    if (!resume_.found()) return;
+    const Checkpoint checkpoint = resume_.take();
+    const StateDict& state = checkpoint.state;
+    const int64_t rows = state.integer("fit/rows"), batch_size = state.integer("fit/batch_size");
+    if (resume_.step() > 0 && (rows != (feed_ ? 0 : train_.rows()) || batch_size != (feed_ ? 0 : options_.batch_size)))
+      fail<StateError>(
+          "resume", "{} was saved in mid-epoch of {}; go on with the same data, or from the end of an epoch",
+          checkpoint.info.path, rows ? fmt::format("{} rows in batches of {}", rows, batch_size) : "a data set");
+    state_.prepare(state.integers("step_shapes"));
+    restore_variables(checkpoint, state_variables(model_, state_));
+    step_ = state.integer("fit/step");
+    total_steps_ = state.integer("fit/total_steps");
+    options_.initial_epoch = static_cast<int>(state.integer("fit/initial_epoch"));
+    seed_ = static_cast<uint64_t>(state.integer("fit/seed"));
+    model_.stop_training = state.integer("fit/stop_training") != 0;
+    if (feed_ && state.has("fit/cursor")) feed_->restore(state.text("fit/cursor"));
+    if (validation_feed_ && state.has("fit/validation_cursor"))
+      validation_feed_->restore(state.text("fit/validation_cursor"));
+    history_.restore(state.part("history"));
+    restore_callback_states(state, options_.callbacks);
+    restore_random_state(state);
+    if (options_.verbose > 0) progress_.say(resume_.sentence(options_.epochs, model_.stop_training));
+  }
+
   // What the history knows of this epoch. Values of validation exist for every validation_freq-th epoch only.
   void add_metrics(Epoch& epoch) const {
-    const int first = options_.initial_epoch, frequency = options_.validation_freq;
+    const int first = history_.epochs_.empty() ? options_.initial_epoch : history_.epochs_.front();
+    const int frequency = options_.validation_freq;
     for (const auto& [name, values] : history_.metrics_) {
       const bool always = values.size() == history_.epochs_.size();
       if (!always && epoch.index % frequency != 0) continue;
@@ -154,12 +240,13 @@ class Trainer {
     callbacks_.each([&](Callback& callback) { callback.on_epoch_begin(epoch, {}); });
     state_.reset_metrics();
     examples_ = 0;
+    restore();
     const int64_t steps = planned_steps().value_or(INT64_MAX);
     progress_.begin(fmt::format("Epoch {}/{}", epoch + 1, options_.epochs), planned_steps().value_or(0));
-    int64_t done = 0;
     // A pass over a data set is known to be over when its end has been seen.
     const int64_t limit = feed_ && !options_.steps_per_epoch ? INT64_MAX : steps;
-    for (int64_t step = 0; step < limit && !model_.stop_training; ++step, ++done) {
+    while (step_ < limit && !model_.stop_training) {
+      const int64_t step = step_;
       if (feed_) {
         timeline.begin_step();  // waiting for its batch is part of a step
         if (!next_batch(step)) break;
@@ -168,9 +255,12 @@ class Trainer {
       if (!feed_) timeline.begin_step();
       run_step(epoch, step, timeline);
       timeline.end_step();
+      ++step_;
+      ++total_steps_;
       if (!callbacks_.empty()) {
         const Logs logs = callbacks_.needs_batch_logs() ? state_.logs() : Logs{};
         callbacks_.each([&](Callback& callback) { callback.on_train_batch_end(step, logs); });
+        let_callbacks_save(false);
       }
       if (progress_.due()) {
         ScopedSpan span(Phase::log, "progress");
@@ -194,7 +284,7 @@ class Trainer {
     }
     {
       ScopedSpan span(Phase::log, "progress");
-      progress_.end(done, logs);
+      progress_.end(step_, logs);
     }
     callbacks_.each([&](Callback& callback) { callback.on_epoch_end(epoch, logs); });
     return logs;
@@ -272,8 +362,14 @@ class Trainer {
   History history_;
   std::vector<int64_t> indices_;
   int64_t steps_ = 0;
+  int epoch_ = 0;  // whole ones done
+  int64_t step_ = 0, total_steps_ = 0;
+  bool epoch_ended_ = false;
+  Logs logs_;             // of the last whole epoch
   int64_t examples_ = 0;  // of this epoch so far
   uint64_t seed_ = 0;
+  Resume resume_{options_};
+  Saver saver_{model_, state_};
 };
 
 void Model::compile(CompileOptions options) {

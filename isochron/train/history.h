@@ -5,11 +5,23 @@
 #include <string>
 #include <vector>
 
+#include "isochron/checkpoint/state_dict.h"
 #include "isochron/nn/model.h"
 #include "isochron/report/epoch_report.h"
 #include "isochron/timeline/run_record.h"
 
 namespace isochron {
+
+// What the callbacks of one fit() saved.
+struct CheckpointSummary {
+  int64_t saved = 0, failed = 0;  // a save that failed and succeeded later counts as both
+  int64_t bytes = 0;              // written
+  double stall_seconds = 0;       // of training, for all of them
+  double write_seconds = 0;       // in the writer's thread
+  std::string newest;             // path of the last one on disk
+  bool last_on_disk = true;       // the last save that was asked for
+  std::string problem;            // why it is not
+};
 
 class History {
  public:
@@ -23,6 +35,9 @@ class History {
   // empty.
   const std::string& bad_loss() const { return bad_loss_; }
 
+  // What was saved, and whether the last save is on disk.
+  const CheckpointSummary& checkpoints() const { return checkpoints_; }
+
   // Where each epoch's time went, the first one explained.
   EpochReport epoch_report() const { return EpochReport(record_); }
   const RunRecord& record() const { return record_; }
@@ -32,10 +47,14 @@ class History {
 
  private:
   friend class Trainer;
+  StateDict state() const;
+  void restore(const StateDict& state);
+
   std::map<std::string, std::vector<double>> metrics_;
   std::vector<int> epochs_;
   int64_t skipped_steps_ = 0;
   std::string bad_loss_;
+  CheckpointSummary checkpoints_;
   RunRecord record_;
 };
 

@@ -4,6 +4,7 @@
 
 #include "isochron/base/clock.h"
 #include "isochron/base/error.h"
+#include "isochron/checkpoint/state_dict.h"
 #include "isochron/data/image/image.h"
 #include "isochron/ops/ops.h"
 #include "isochron/timeline/timeline.h"
@@ -94,6 +95,9 @@ void TensorBoard::write_image(const std::string& tag, const Tensor& weight, int 
   const Tensor image = Tensor::from_buffer(std::move(pixels), {height, width, 1});
   train_->image(tag, data::encode_png(image), height, width, 1, epoch);
 }
+
+void TensorBoard::save_state(StateDict& state) const { state.put("steps", steps_); }
+void TensorBoard::load_state(const StateDict& state) { epoch_first_step_ = steps_ = state.integer("steps"); }
 
 void TensorBoard::write_phases() {
   const Timeline* timeline = Timeline::current();

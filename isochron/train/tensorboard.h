@@ -37,6 +37,8 @@ class TensorBoard : public Callback {
   void on_epoch_begin(int epoch, const Logs& logs) override;
   void on_epoch_end(int epoch, const Logs& logs) override;
   void on_train_end(const Logs& logs) override;
+  void save_state(StateDict& state) const override;
+  void load_state(const StateDict& state) override;
   bool needs_batch_logs() const override { return options_.update_freq > 0; }
 
   // Beside training metrics: anything of one's own. Only during fit.

@@ -180,7 +180,7 @@ TrainingState::Plan& TrainingState::plan_for(StepKind kind, const Columns& colum
     return plans_.front();
   }
   ScopedSpan span(Phase::trace, "trace");
-  Plan plan{kind, feed, {}, nullptr};
+  Plan plan{kind, feed, {}, columns.x.size(), columns.y.size(), columns.weight.size(), nullptr};
   for (const Tensor* column : used)
     plan.arguments.push_back(
         {column->dtype(), feed == Feed::gathered ? column->shape() : column->shape().with(0, count)});
@@ -251,6 +251,69 @@ StepResult TrainingState::step(StepKind kind, const Columns& columns, Feed feed,
   }
   plan.traced->run(arguments, results, /*check_numbers=*/false);
   return StepResult::not_finite;
+}
+
+const TrainingState::Plan* TrainingState::last_training_plan() const {
+  const auto found =
+      std::find_if(plans_.begin(), plans_.end(), [](const Plan& plan) { return plan.kind == StepKind::train; });
+  return found == plans_.end() ? nullptr : &*found;
+}
+
+std::vector<Variable> TrainingState::metric_variables() const {
+  std::vector<Variable> all = loss_metric_.variables();
+  const auto add = [&](const Metric& metric) {
+    all.insert(all.end(), metric.variables().begin(), metric.variables().end());
+  };
+  for (const Output& output : outputs_) {
+    if (output.loss_metric) add(*output.loss_metric);
+    for (const auto& metric : output.resolved) add(*metric);
+  }
+  return all;
+}
+
+std::vector<Variable> TrainingState::updated_variables() const {
+  const Plan* plan = last_training_plan();
+  return plan ? plan->traced->updated_variables() : std::vector<Variable>{};
+}
+
+// feed, rows of the batch, columns of each kind; then dtype, rank and extents of each column.
+std::vector<int64_t> TrainingState::step_shapes() const {
+  const Plan* plan = last_training_plan();
+  if (!plan) return {};
+  const size_t columns = plan->x + plan->y + plan->weight;
+  std::vector<int64_t> out{static_cast<int64_t>(plan->feed), plan->arguments.back().shape[0],
+                           static_cast<int64_t>(plan->x), static_cast<int64_t>(plan->y),
+                           static_cast<int64_t>(plan->weight)};
+  for (size_t i = 0; i < columns; ++i) {
+    const TensorSpec& spec = plan->arguments[i];
+    out.insert(out.end(), {static_cast<int64_t>(spec.dtype), spec.shape.rank()});
+    for (int axis = 0; axis < spec.shape.rank(); ++axis) out.push_back(spec.shape[axis]);
+  }
+  return out;
+}
+
+void TrainingState::prepare(std::span<const int64_t> shapes) {
+  size_t at = 0;
+  const auto next = [&](int64_t least, int64_t most) {
+    if (at == shapes.size() || shapes[at] < least || shapes[at] > most)
+      fail<FileError>("resume", "the shapes of the training step are damaged");
+    return shapes[at++];
+  };
+  constexpr int64_t kMostColumns = 1000, kLargest = int64_t{1} << 48;
+  const Feed feed = next(0, 1) ? Feed::sliced : Feed::gathered;
+  const int64_t count = next(1, kLargest);
+  Columns columns;
+  const int64_t x = next(1, kMostColumns), y = next(0, kMostColumns), weight = next(0, kMostColumns);
+  for (int64_t i = 0; i < x + y + weight; ++i) {
+    const auto dtype = static_cast<DType>(next(0, kDTypeCount - 1));
+    std::vector<int64_t> dims(static_cast<size_t>(next(1, kMaxRank)));
+    for (int64_t& extent : dims) extent = next(0, kLargest);
+    std::vector<Tensor>& kind = i < x ? columns.x : i < x + y ? columns.y : columns.weight;
+    // Only its shape and dtype are looked at; no bytes are behind it.
+    const TensorSpec spec{dtype, Shape(dims)};
+    kind.push_back(Tensor::from_storage(Storage::wrap(&at, static_cast<size_t>(spec.bytes()), [] {}), spec));
+  }
+  plan_for(StepKind::train, columns, feed, count);
 }
 
 const std::vector<TensorSpec>& TrainingState::prediction_specs(const Columns& columns, int64_t batch) {

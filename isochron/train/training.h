@@ -45,6 +45,13 @@ class TrainingState {
   // Names of the outputs that have a loss: what targets are given for.
   std::vector<std::string> target_names() const;
 
+  // For checkpoints: what metrics have counted so far, all that a training step assigns, and the shapes of the step run
+  // last, of which prepare() makes a plan before there are data.
+  std::vector<Variable> metric_variables() const;
+  std::vector<Variable> updated_variables() const;
+  std::vector<int64_t> step_shapes() const;
+  void prepare(std::span<const int64_t> step_shapes);
+
   CompileOptions options;
 
  private:
@@ -52,8 +59,10 @@ class TrainingState {
     StepKind kind;
     Feed feed;
     std::vector<TensorSpec> arguments;
+    size_t x, y, weight;  // columns among the arguments
     std::unique_ptr<TracedPlan> traced;
   };
+  const Plan* last_training_plan() const;
   Plan& plan_for(StepKind kind, const Columns& columns, Feed feed, int64_t count);
   TensorList body(StepKind kind, Feed feed, const Columns& columns, std::span<const Tensor> arguments);
   std::string origin_of_bad_loss(Plan& plan, const Columns& columns, int64_t first, int64_t count,

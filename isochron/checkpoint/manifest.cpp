@@ -1,0 +1,86 @@
+#include "isochron/checkpoint/manifest.h"
+
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "isochron/base/crc32c.h"
+
+namespace isochron {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+constexpr const char* kFormat = "isochron-checkpoint";
+constexpr int kVersion = 1;
+// The last line of a manifest is the checksum of all before it.
+constexpr std::string_view kSeal = ",\n \"manifest_crc32c\": \"";
+
+std::string hex(uint32_t crc) { return fmt::format("{:08x}", crc); }
+
+std::string utc(int64_t unix_ns) {
+  const std::time_t seconds = unix_ns / 1'000'000'000;
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+std::string sealed(const std::string& body) { return fmt::format("{}{}{}\"\n}}\n", body, kSeal, hex(crc32c(body))); }
+
+}  // namespace
+
+std::string manifest_text(const CheckpointInfo& info, const std::string& state_file) {
+  json logs = json::object();
+  for (const auto& [name, value] : info.logs) logs[name] = value;  // NaN and infinities become null
+  const json document = {{"format", kFormat},
+                         {"version", kVersion},
+                         {"model", info.model},
+                         {"epoch", info.epoch},
+                         {"step", info.step},
+                         {"total_steps", info.total_steps},
+                         {"threads", info.threads},
+                         {"logs", logs},
+                         {"saved_at", utc(info.saved_at_ns)},
+                         {"saved_at_ns", info.saved_at_ns},
+                         {"state", {{"file", state_file}, {"bytes", info.bytes}, {"crc32c", hex(info.crc32c)}}}};
+  std::string body = document.dump(1, ' ', false, json::error_handler_t::replace);
+  body.resize(body.rfind("\n}"));
+  return sealed(body);
+}
+
+bool is_manifest(const std::string& text) { return text.find(kFormat) != std::string::npos; }
+
+CheckpointInfo parse_manifest(const std::string& path, const std::string& text, const std::string& state_file) {
+  const auto refuse = [&](const std::string& why) { fail<FileError>("checkpoint", "{}: {}", path, why); };
+  const size_t seal = text.rfind(kSeal);
+  if (seal == std::string::npos || sealed(text.substr(0, seal)) != text)
+    refuse(is_manifest(text) ? "manifest.json does not match its checksum: bytes have changed since it was written"
+                             : "foreign: its manifest.json is none of ours");
+  CheckpointInfo info;
+  try {
+    const json document = json::parse(text);
+    if (document.at("format") != kFormat) refuse("foreign: its manifest.json is none of ours");
+    if (const int version = document.at("version"); version != kVersion)
+      refuse(fmt::format("written by a newer isochron: version {}, this one reads {}", version, kVersion));
+    info.model = document.at("model");
+    info.epoch = document.at("epoch");
+    info.step = document.at("step");
+    info.total_steps = document.at("total_steps");
+    info.threads = document.at("threads");
+    info.saved_at_ns = document.at("saved_at_ns");
+    for (const auto& [name, value] : document.at("logs").items())
+      info.logs.emplace_back(name, value.is_number() ? value.get<double>() : std::nan(""));
+    const json& state = document.at("state");
+    if (state.at("file") != state_file) refuse("its state is in another file than " + state_file);
+    info.bytes = state.at("bytes");
+    info.crc32c = static_cast<uint32_t>(std::stoul(state.at("crc32c").get<std::string>(), nullptr, 16));
+  } catch (const json::exception& error) {
+    refuse(error.what());
+  } catch (const std::logic_error& error) {
+    refuse(error.what());
+  }
+  return info;
+}
+
+}  // namespace isochron

@@ -1,0 +1,89 @@
+#include "isochron/train/resume.h"
+
+#include <cxxabi.h>
+
+#include <cstdio>
+#include <typeinfo>
+
+#include "isochron/base/clock.h"
+#include "isochron/base/seconds_text.h"
+#include "isochron/base/threads.h"
+#include "isochron/timeline/timeline.h"
+
+namespace isochron {
+
+void Resume::find() {
+  begin_ns_ = monotonic_ns();
+  ScopedSpan span(Phase::checkpoint, "read checkpoint");
+  for (const auto& callback : options_.callbacks)
+    if (const std::string folder = callback->resume_from(); !folder.empty() && look_in(folder, false)) return;
+  if (!options_.resume.empty()) look_in(options_.resume, true);
+}
+
+bool Resume::look_in(const std::string& path, bool must) {
+  std::vector<std::string> rejected;
+  found_ = read_newest_checkpoint(path, &rejected);
+  for (const std::string& why : rejected) fmt::print(stderr, "resume: passed over {}\n", why);
+  if (found_) {
+    info_ = found_->info;
+    if (!rejected.empty()) fmt::print(stderr, "resume: the newest valid checkpoint is {}\n", info_.path);
+    spent_ns_ = monotonic_ns() - begin_ns_;
+    return true;
+  }
+  if (must)
+    fail<FileError>("resume", "{}: there is no valid checkpoint{}", path,
+                    rejected.empty() ? "" : "; " + rejected.front());
+  return false;
+}
+
+Checkpoint Resume::take() {
+  begin_ns_ = monotonic_ns();
+  Checkpoint out = std::move(*found_);
+  found_.reset();
+  return out;
+}
+
+std::string Resume::sentence(int epochs, bool stopped) const {
+  if (stopped || info_.epoch >= epochs)
+    return fmt::format("resumed from {}: training had ended after epoch {}", info_.path, info_.epoch);
+  const double seconds = static_cast<double>(spent_ns_ + monotonic_ns() - begin_ns_) * 1e-9;
+  std::string text = fmt::format("resumed from {}: epoch {}, step {}, {}", info_.path, info_.epoch + 1, info_.step + 1,
+                                 seconds_text(seconds));
+  if (info_.threads != get_num_threads())
+    text += fmt::format(" (saved with {} threads, now {}: the same training, to rounding)", info_.threads,
+                        get_num_threads());
+  return text;
+}
+
+namespace {
+
+template <class F>
+void each_by_class(const std::vector<std::shared_ptr<Callback>>& callbacks, F&& f) {
+  std::map<std::string, int> seen;
+  for (const auto& callback : callbacks) {
+    const Callback& object = *callback;
+    const char* mangled = typeid(object).name();
+    int failed = 0;
+    const std::unique_ptr<char, void (*)(void*)> name(abi::__cxa_demangle(mangled, nullptr, nullptr, &failed), free);
+    const std::string kind = name ? name.get() : mangled;
+    f(*callback, fmt::format("callbacks/{}.{}", kind, seen[kind]++));
+  }
+}
+
+}  // namespace
+
+void put_callback_states(StateDict& state, const std::vector<std::shared_ptr<Callback>>& callbacks) {
+  each_by_class(callbacks, [&](const Callback& callback, const std::string& name) {
+    StateDict own;
+    callback.save_state(own);
+    state.put_all(name, own);
+  });
+}
+
+void restore_callback_states(const StateDict& state, const std::vector<std::shared_ptr<Callback>>& callbacks) {
+  each_by_class(callbacks, [&](Callback& callback, const std::string& name) {
+    if (const StateDict own = state.part(name); !own.empty()) callback.load_state(own);
+  });
+}
+
+}  // namespace isochron

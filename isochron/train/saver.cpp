@@ -1,0 +1,125 @@
+#include "isochron/train/saver.h"
+
+#include <cstdio>
+
+#include "isochron/base/clock.h"
+#include "isochron/base/seconds_text.h"
+#include "isochron/checkpoint/weight_names.h"
+#include "isochron/checkpoint/weights_file.h"
+#include "isochron/timeline/timeline.h"
+
+namespace isochron {
+namespace {
+
+// Room for what grows: history, the place in the data.
+constexpr int64_t kSlack = 1 << 20;
+
+// Names in the state and names in a file of this format, for all weights.
+std::vector<std::pair<std::string, std::string>> weights_in_file(const Model& model, const std::string& path) {
+  const std::vector<NamedWeight> own = weights_by_structure(model);
+  const bool keras = weights_format("ModelCheckpoint", path) == WeightsFormat::hdf5;
+  const std::vector<NamedWeight> in_file = keras ? weights_by_keras_path(model) : own;
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const NamedWeight& weight : in_file) {
+    const auto same = std::find_if(own.begin(), own.end(), [&](const NamedWeight& other) {
+      return other.variable.state() == weight.variable.state();
+    });
+    ISO_CHECK(same != own.end());
+    out.emplace_back("weights/" + same->name, weight.name);
+  }
+  return out;
+}
+
+}  // namespace
+
+NamedTensors Saver::tensors(bool weights_only, const StateDict& rest) {
+  if (variables_.empty()) variables_ = state_variables(model_, state_);
+  NamedTensors out;
+  for (const auto& [name, variable] : variables_)
+    if (!weights_only || name.starts_with("weights/")) out.emplace_back(name, variable.eval());
+  if (!weights_only)
+    for (const auto& [name, tensor] : rest.tensors()) out.emplace_back(name, tensor);
+  return out;
+}
+
+void Saver::expect(bool weights_only) {
+  writer_.reserve(Snapshot::bytes_of(tensors(weights_only, {})) + (weights_only ? 0 : kSlack));
+}
+
+void Saver::take_copy(CheckpointInfo info, const StateDict& rest) {
+  ScopedSpan span(Phase::checkpoint, "snapshot");
+  const int64_t begin = monotonic_ns();
+  bool weights_only = true;
+  std::vector<SaveTarget> targets;
+  const int64_t earlier = last_id_;
+  for (SaveRequest& request : requests_) {
+    weights_only = weights_only && request.weights_only;
+    SaveTarget target{.path = request.path, .info = info, .id = ++last_id_, .weights = {}};
+    if (request.weights_only) target.weights = weights_in_file(model_, request.path);
+    targets.push_back(std::move(target));
+    open_.emplace(last_id_, Open{std::move(request)});
+  }
+  requests_.clear();
+  const bool copied = writer_.submit(tensors(weights_only, rest), std::move(targets));
+  summary_.stall_seconds += seconds_between(begin, monotonic_ns());
+  deliver();
+  // Saves that failed have made room for this one.
+  std::erase_if(open_, [&](const auto& entry) { return entry.first <= earlier && entry.second.failed; });
+  if (copied || std::exchange(told_stall_, true)) return;
+  fmt::print(stderr, "checkpoint: no memory for a copy of the state: training waits while it is written\n");
+}
+
+void Saver::deliver() {
+  for (const SaveOutcome& outcome : writer_.take_outcomes()) {
+    tell(outcome);
+    const auto found = open_.find(outcome.id);
+    if (found == open_.end()) continue;
+    const SaveRequest request = found->second.request;
+    found->second.failed = !outcome.saved;
+    if (outcome.saved) open_.erase(found);
+    if (request.done) request.done(outcome);
+  }
+}
+
+void Saver::tell(const SaveOutcome& outcome) {
+  summary_.write_seconds += outcome.seconds;
+  if (outcome.saved) {
+    ++summary_.saved;
+    summary_.bytes += outcome.written_bytes;
+    summary_.newest = outcome.info.path;
+    if (Timeline* timeline = Timeline::current()) timeline->count("checkpoint_bytes", outcome.written_bytes);
+    if (failing_) fmt::print(stderr, "checkpoint: {} is on disk; saving works again\n", outcome.info.path);
+    failing_ = false;
+  } else {
+    ++summary_.failed;
+    if (!failing_)
+      fmt::print(stderr,
+                 "checkpoint: can't save {}: {} (needs {} bytes, {} are free); training goes on, earlier checkpoints "
+                 "are kept, and it is tried again\n",
+                 outcome.info.path, outcome.problem, outcome.need_bytes, outcome.free_bytes);
+    failing_ = true;
+  }
+  if (outcome.id == last_id_) {
+    summary_.last_on_disk = outcome.saved;
+    summary_.problem = outcome.problem;
+  }
+}
+
+std::string Saver::finish() {
+  if (last_id_ == 0) return {};
+  {
+    ScopedSpan span(Phase::checkpoint, "finish writing");
+    writer_.finish();
+    deliver();
+    writer_.finish();  // removals that were asked for just now
+  }
+  const int64_t saves = std::max<int64_t>(1, summary_.saved);
+  std::string text = fmt::format("{} written, {}, {} of training each", summary_.saved, bytes_text(summary_.bytes),
+                                 seconds_text(summary_.stall_seconds / static_cast<double>(saves)));
+  if (Timeline* timeline = Timeline::current()) timeline->fact("checkpoint.summary", text, "fit");
+  if (summary_.last_on_disk) return fmt::format("checkpoints: {}; the last one is on disk: {}", text, summary_.newest);
+  return fmt::format("checkpoints: the last state is NOT on disk: {}; newest on disk: {}", summary_.problem,
+                     summary_.newest.empty() ? "none" : summary_.newest);
+}
+
+}  // namespace isochron

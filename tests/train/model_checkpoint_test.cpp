@@ -1,0 +1,329 @@
+// ModelCheckpoint and BackupAndRestore: what is saved when, what is kept, and what happens when the disk fails.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "isochron/base/files.h"
+#include "isochron/isochron.h"
+#include "tests/message_of.h"
+
+namespace isochron {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Options = ModelCheckpoint::Options;
+
+struct Problem {
+  Tensor x = random_normal({40, 4}, 0, 1, {.seed = 7}).eval();
+  Tensor y = (matmul(x, tensor({{2.0}, {-1.0}, {0.5}, {1.0}})) + 1).eval();
+  Sequential model{Input({4}), Dense(8, {.activation = "tanh"}), Dense(1)};
+  Problem() { model.compile({.optimizer = Adam(0.01), .loss = "mse"}); }
+  History fit(int epochs, std::vector<std::shared_ptr<Callback>> callbacks, const std::string& resume = "") {
+    return model.fit(
+        x, y, {.epochs = epochs, .batch_size = 8, .verbose = 0, .callbacks = std::move(callbacks), .resume = resume});
+  }
+};
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::shared_ptr<ModelCheckpoint> checkpoint(const std::string& path, Options options = {}) {
+  return std::make_shared<ModelCheckpoint>(path, std::move(options));
+}
+
+TEST(ModelCheckpoint, NamesFilesAsKerasDoes) {
+  const Logs logs{{"loss", 0.12345}, {"val_loss", 1.5}};
+  EXPECT_EQ(checkpoint_path("a/w-{epoch:04d}-{val_loss:.2f}-{batch:02d}.h5", 7, 3, logs), "a/w-0007-1.50-03.h5");
+  EXPECT_EQ(checkpoint_path("{{x}}{epoch}", 7, 3, logs), "{x}7");
+  EXPECT_THAT(message_of([&] { checkpoint_path("{val_acc:.2f}", 1, 1, logs); }),
+              HasSubstr("no \"val_acc\" to put into the name; there are epoch, batch, loss, val_loss"));
+  EXPECT_THROW(checkpoint("{epoch:.2f}"), ValueError);
+  EXPECT_THROW(checkpoint("{val_loss:04d}"), ValueError);
+  EXPECT_THROW(checkpoint("{epoch"), ValueError);
+  EXPECT_THROW(checkpoint(""), ValueError);
+  EXPECT_THROW(checkpoint("w.safetensors"), ValueError) << "a whole state is a folder";
+  EXPECT_THROW(checkpoint("w", {.save_weights_only = true}), ValueError);
+  EXPECT_THROW(checkpoint("w", {.save_freq = "batch"}), ValueError);
+  EXPECT_THROW(checkpoint("w", {.save_freq = 0}), ValueError);
+  EXPECT_THROW(checkpoint("w", {.save_freq = 5, .period = 2}), ValueError);
+  EXPECT_THROW(checkpoint("w", {.monitor = "zeal", .save_best_only = true}), ValueError);
+}
+
+TEST(ModelCheckpoint, SavesWeightsEveryFiveEpochsInEveryFormat) {
+  for (const char* ending : {"safetensors", "npz", "weights.h5"}) {
+    const TempFolder folder;
+    Problem problem;
+    problem.fit(12,
+                {checkpoint(folder.file("deep/w-{epoch:04d}.") + ending, {.save_weights_only = true, .period = 5})});
+    EXPECT_THAT(names_in(folder.file("deep")),
+                ElementsAre(std::string("w-0005.") + ending, std::string("w-0010.") + ending));
+    Problem other;
+    other.model.load_weights(folder.file("deep/w-0010.") + ending);
+    const std::vector<Tensor> before = problem.model.get_weights();
+    problem.model.load_weights(folder.file("deep/w-0010.") + ending);
+    EXPECT_TRUE(same_elements(other.model.get_weights()[0], problem.model.get_weights()[0]));
+    EXPECT_FALSE(same_elements(before[0], problem.model.get_weights()[0])) << "two epochs later";
+  }
+}
+
+TEST(ModelCheckpoint, KeepsTheLast) {
+  const TempFolder folder;
+  Problem problem;
+  const History history = problem.fit(7, {checkpoint(folder.file("c-{epoch}"), {.keep_last = 2})});
+  EXPECT_THAT(names_in(folder.path()), ElementsAre("c-6", "c-7"));
+  EXPECT_EQ(history.checkpoints().saved, 7);
+  EXPECT_TRUE(history.checkpoints().last_on_disk);
+  EXPECT_EQ(history.checkpoints().newest, folder.file("c-7"));
+  EXPECT_GT(history.checkpoints().bytes, 7 * 4 * (4 * 8 + 8 + 8 + 1));
+  Problem other;
+  other.model.load_weights(folder.file("c-7"));
+  EXPECT_TRUE(same_elements(other.model.get_weights()[0], problem.model.get_weights()[0]));
+  // Those of before the resume are kept and removed as if it had been one run.
+  problem.fit(9, {checkpoint(folder.file("c-{epoch}"), {.keep_last = 2})}, folder.path());
+  EXPECT_THAT(names_in(folder.path()), ElementsAre("c-8", "c-9"));
+}
+
+// The metric called "score" of epoch e is values[e].
+class Scripted : public Callback {
+ public:
+  Scripted(std::vector<double> values, std::shared_ptr<ModelCheckpoint> inner)
+      : values_(std::move(values)), inner_(inner) {}
+  void on_train_begin(const Logs& logs) override { inner_->on_train_begin(logs); }
+  void between_steps(TrainRun& run) override {
+    struct Shown : TrainRun {
+      TrainRun& real;
+      Logs shown;
+      Shown(TrainRun& r, Logs l) : real(r), shown(std::move(l)) {}
+      int epoch() const override { return real.epoch(); }
+      int64_t step() const override { return real.step(); }
+      int64_t total_steps() const override { return real.total_steps(); }
+      bool epoch_ended() const override { return real.epoch_ended(); }
+      bool training_ends() const override { return real.training_ends(); }
+      Logs logs() const override { return shown; }
+      void expect_saves(bool weights) override { real.expect_saves(weights); }
+      bool saving() const override { return real.saving(); }
+      void save(SaveRequest request) override { real.save(std::move(request)); }
+      void remove(std::vector<std::string> paths) override { real.remove(std::move(paths)); }
+    };
+    if (!run.epoch_ended()) return;
+    runs_.push_back(std::make_shared<Shown>(run, Logs{{"score", values_.at(static_cast<size_t>(run.epoch() - 1))}}));
+    inner_->between_steps(*runs_.back());
+  }
+
+ private:
+  std::vector<double> values_;
+  std::shared_ptr<ModelCheckpoint> inner_;
+  std::vector<std::shared_ptr<TrainRun>> runs_;
+};
+
+TEST(ModelCheckpoint, SavesTheBestOnlyAndKeepsTheBest) {
+  const std::vector<double> scores{0.3, 0.5, 0.4, 0.45, 0.9, 0.1};
+  {
+    const TempFolder folder;
+    Problem problem;
+    const auto best = checkpoint(folder.file("b-{epoch}-{score:.1f}"),
+                                 {.monitor = "score", .save_best_only = true, .initial_value_threshold = 0.35});
+    problem.fit(6, {std::make_shared<Scripted>(scores, best)});
+    EXPECT_THAT(names_in(folder.path()), ElementsAre("b-2-0.5", "b-5-0.9"));
+    EXPECT_EQ(best->best(), 0.9);
+  }
+  {
+    const TempFolder folder;
+    Problem problem;
+    problem.fit(
+        6, {std::make_shared<Scripted>(
+               scores, checkpoint(folder.file("k-{epoch}"), {.monitor = "score", .keep_last = 1, .keep_best = 2}))});
+    EXPECT_THAT(names_in(folder.path()), ElementsAre("k-2", "k-5", "k-6"));
+  }
+  {
+    const TempFolder folder;  // one name for all: each takes the place of the one before
+    Problem problem;
+    problem.fit(6, {std::make_shared<Scripted>(
+                       scores, checkpoint(folder.file("best"), {.monitor = "score", .save_best_only = true}))});
+    EXPECT_THAT(names_in(folder.path()), ElementsAre("best"));
+    EXPECT_EQ(verify_checkpoint(folder.file("best")).epoch, 5);
+  }
+}
+
+TEST(ModelCheckpoint, CountsStepsAcrossEpochs) {
+  const TempFolder folder;
+  Problem problem;  // five steps an epoch
+  problem.fit(3, {checkpoint(folder.file("s-{epoch}-{batch}"), {.save_freq = 4})});
+  EXPECT_THAT(names_in(folder.path()), ElementsAre("s-1-4", "s-2-3", "s-3-2"));
+  const CheckpointInfo info = read_checkpoint_info(folder.file("s-3-2"));
+  EXPECT_EQ(info.epoch, 2);
+  EXPECT_EQ(info.step, 2);
+  EXPECT_EQ(info.total_steps, 12);
+}
+
+TEST(ModelCheckpoint, TheEpochReportTellsWhatWasSaved) {
+  const TempFolder folder;
+  Problem problem;
+  const History history = problem.fit(4, {checkpoint(folder.file("c-{epoch}"))});
+  EXPECT_GT(history.record().epochs[1].phases[static_cast<size_t>(Phase::checkpoint)], 0);
+  EXPECT_THAT(history.epoch_report().to_string(), HasSubstr("Checkpoints: 4 written, "));
+}
+
+// Stops training as a crash would: an exception out of the step.
+std::shared_ptr<Callback> crash_at(int epoch, int64_t batch) {
+  auto now = std::make_shared<int>(0);
+  return std::make_shared<LambdaCallback>(
+      LambdaCallback::Hooks{.on_epoch_begin = [now](int e, const Logs&) { *now = e; },
+                            .on_train_batch_begin =
+                                [=](int64_t b, const Logs&) {
+                                  if (*now == epoch && b == batch) throw std::runtime_error("power cut");
+                                }});
+}
+
+TEST(BackupAndRestore, GoesOnAfterACrashAndCleansUp) {
+  const TempFolder folder;
+  const std::string place = folder.file("b");
+  Problem whole, crashed, fresh;
+  crashed.model.set_weights(whole.model.get_weights());
+  set_seed(3);
+  const History expected = whole.fit(50, {});
+  set_seed(3);
+  EXPECT_THROW(crashed.fit(50, {std::make_shared<BackupAndRestore>(place), crash_at(45, 2)}), std::runtime_error);
+  ASSERT_EQ(list_checkpoints(place).size(), 1u);
+  const int saved = list_checkpoints(place)[0].info->epoch;
+  EXPECT_GT(saved, 0);
+  EXPECT_LE(saved, 45);
+  set_seed(1234);
+  const History resumed = fresh.fit(50, {std::make_shared<BackupAndRestore>(place)});
+  EXPECT_EQ(resumed.metrics(), expected.metrics());
+  EXPECT_TRUE(same_elements(fresh.model.get_weights()[0], whole.model.get_weights()[0]));
+  EXPECT_FALSE(fs::exists(place)) << "removed when training ended";
+  // Without a backup it starts anew.
+  EXPECT_EQ(fresh.fit(2, {std::make_shared<BackupAndRestore>(place)}).epochs().size(), 2u);
+}
+
+TEST(BackupAndRestore, ByStepsAndKept) {
+  const TempFolder folder;
+  Problem problem;
+  problem.fit(2, {std::make_shared<BackupAndRestore>(
+                     folder.file("b"), BackupAndRestore::Options{.save_freq = 3, .delete_checkpoint = false})});
+  const auto kept = list_checkpoints(folder.file("b"));
+  ASSERT_EQ(kept.size(), 1u);
+  EXPECT_LE(kept[0].info->total_steps, 10);
+  EXPECT_GE(kept[0].info->total_steps, 3);
+}
+
+TEST(BackupAndRestore, ADamagedBackupIsPassedOver) {
+  const TempFolder folder;
+  Problem problem;
+  problem.fit(4,
+              {std::make_shared<BackupAndRestore>(
+                  folder.file("b"), BackupAndRestore::Options{.delete_checkpoint = false, .double_checkpoint = true})});
+  const auto kept = list_checkpoints(folder.file("b"));
+  ASSERT_EQ(kept.size(), 2u);
+  fs::resize_file(kept[0].path + "/state.safetensors", 100);
+  testing::internal::CaptureStderr();
+  const History history = problem.fit(402, {std::make_shared<BackupAndRestore>(folder.file("b"))});
+  const std::string told = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(told, HasSubstr("state.safetensors has 100 bytes, its manifest says"));
+  EXPECT_THAT(told, HasSubstr("the newest valid checkpoint is " + kept[1].path));
+  EXPECT_EQ(history.epochs().size(), 402u);
+}
+
+// A limit on the size of files stands for a full disk: writes fail half-way, for root too.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit now{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &now);
+  }
+  ~FileSizeLimit() { setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST(FailingDisk, TrainingGoesOnAndEarlierCheckpointsStay) {
+  const TempFolder folder;
+  Problem problem;
+  problem.fit(2, {checkpoint(folder.file("c-{epoch}"), {.keep_last = 1})});
+  testing::internal::CaptureStderr();
+  History history;
+  {
+    const FileSizeLimit full(1000);
+    history = problem.fit(5, {checkpoint(folder.file("c-{epoch}"), {.keep_last = 1})}, folder.path());
+  }
+  const std::string told = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(history.epochs().size(), 5u);
+  EXPECT_THAT(names_in(folder.path()), ElementsAre("c-2"));
+  EXPECT_EQ(verify_checkpoint(folder.file("c-2")).epoch, 2);
+  EXPECT_FALSE(history.checkpoints().last_on_disk);
+  EXPECT_THAT(told, HasSubstr("can't save " + folder.file("c-3")));
+  EXPECT_THAT(told, HasSubstr("File too large"));
+  EXPECT_THAT(told, HasSubstr(" are free)"));
+  EXPECT_THAT(told, HasSubstr("the last state is NOT on disk"));
+  EXPECT_EQ(told.find("can't save"), told.rfind("can't save")) << "told once:\n" << told;
+}
+
+TEST(FailingDisk, SavesAgainWhenThereIsRoom) {
+  const TempFolder folder;
+  Problem problem;
+  std::optional<FileSizeLimit> full;
+  full.emplace(1000);
+  const auto make_room =
+      std::make_shared<LambdaCallback>(LambdaCallback::Hooks{.on_epoch_begin = [&](int epoch, const Logs&) {
+        if (epoch == 3) full.reset();
+      }});
+  testing::internal::CaptureStderr();
+  const History history = problem.fit(5, {make_room, checkpoint(folder.file("c-{epoch}"))});
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("saving works again"));
+  EXPECT_TRUE(history.checkpoints().last_on_disk);
+  EXPECT_GE(history.checkpoints().failed, 1);
+  EXPECT_EQ(verify_checkpoint(folder.file("c-5")).epoch, 5);
+}
+
+TEST(FailingDisk, AnAttemptAtTheEndSavesTheLastState) {
+  const TempFolder folder;
+  Problem problem;
+  std::optional<FileSizeLimit> full;
+  full.emplace(1000);
+  // Room comes after the last save has failed, and before fit ends.
+  class Late : public Callback {
+   public:
+    std::optional<FileSizeLimit>& limit;
+    explicit Late(std::optional<FileSizeLimit>& l) : limit(l) {}
+    void between_steps(TrainRun& run) override {
+      if (!run.training_ends()) return;
+      while (run.saving()) std::this_thread::yield();
+      limit.reset();
+    }
+  };
+  testing::internal::CaptureStderr();
+  const History history =
+      problem.fit(2, {checkpoint(folder.file("s-{epoch}-{batch}"), {.save_freq = 9}), std::make_shared<Late>(full)});
+  testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(history.checkpoints().last_on_disk);
+  EXPECT_EQ(verify_checkpoint(folder.file("s-2-4")).total_steps, 9);
+}
+
+TEST(FailingDisk, AForeignFolderOfThatNameIsLeftAlone) {
+  const TempFolder folder;
+  fs::create_directories(folder.file("c-1"));
+  write_file(folder.file("c-1/thesis.txt"), "irreplaceable");
+  Problem problem;
+  testing::internal::CaptureStderr();
+  const History history = problem.fit(1, {checkpoint(folder.file("c-{epoch}"))});
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("exists and is no checkpoint"));
+  EXPECT_FALSE(history.checkpoints().last_on_disk);
+  EXPECT_EQ(read_file(folder.file("c-1/thesis.txt")), "irreplaceable");
+}
+
+}  // namespace
+}  // namespace isochron
