@@ -223,7 +223,7 @@ Tensor Discretization::call(const Tensor& x, const CallContext&) {
 
 CategoryEncoding::CategoryEncoding(int64_t num_tokens, CategoryEncodingOptions options)
     : num_tokens_(num_tokens), options_(std::move(options)) {
-  set_name(std::move(options.name));
+  set_name(options_.name);
   check_mode("CategoryEncoding", options_.output_mode, {"one_hot", "multi_hot", "count"});
   if (num_tokens < 1) fail<ValueError>("CategoryEncoding", "num_tokens must be at least 1, got {}", num_tokens);
 }

@@ -20,9 +20,9 @@ Tensor with_example_shape(const Tensor& x, const Shape& example) {
 
 Flatten::Flatten(FlattenOptions options) : options_(std::move(options)) {
   if (options_.data_format != "channels_first" && options_.data_format != "channels_last")
-    fail<ValueError>("Flatten", "unknown data_format \"{}\"{}", options.data_format,
-                     did_you_mean(options.data_format, {"channels_last", "channels_first"}));
-  set_name(std::move(options.name));
+    fail<ValueError>("Flatten", "unknown data_format \"{}\"{}", options_.data_format,
+                     did_you_mean(options_.data_format, {"channels_last", "channels_first"}));
+  set_name(options_.name);
 }
 
 Tensor Flatten::call(const Tensor& x, const CallContext&) {
