@@ -23,11 +23,11 @@ int64_t free_bytes_at(std::filesystem::path path) {
   return static_cast<int64_t>(info.f_bavail) * static_cast<int64_t>(info.f_frsize);
 }
 
+// A folder without a manifest is one whose removal was interrupted; one with another's manifest is left alone.
 void remove_saved(const std::string& path) {
-  if (is_checkpoint(path))
-    remove_checkpoint(path);
-  else
-    unlink(path.c_str());  // a file of weights; folders are left alone
+  std::error_code failed;
+  if (is_checkpoint(path) || !std::filesystem::exists(path + "/manifest.json", failed)) remove_checkpoint(path);
+  unlink(path.c_str());  // a file of weights
 }
 
 }  // namespace
