@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 #include "isochron/base/crc32c.h"
 #include "isochron/base/error.h"
