@@ -28,6 +28,7 @@ struct {
   bool no_timeline = false;
   bool profile = false;
   std::string trace, record;
+  bool estimate = false;
 } options;
 // While a workload is profiled.
 std::unique_ptr<profiler::Profile> profile;
@@ -84,13 +85,18 @@ Tensor random_labels(int64_t rows, int64_t classes) {
 BenchResult bench_train(Model& model, const Tensor& x, const Tensor& y, int64_t batch, int epochs) {
   BenchResult result;
   const int64_t steps = (x.shape()[0] + batch - 1) / batch;
+  if (options.estimate) {
+    const Estimate estimate = model.estimate(x, y, {.epochs = epochs, .batch_size = batch});
+    if (estimate.epoch_seconds) result.estimated_step_us = *estimate.epoch_seconds * 1e6 / static_cast<double>(steps);
+  }
   const History history = model.fit(x, y,
                                     {.epochs = epochs,
                                      .batch_size = batch,
                                      .verbose = 0,
                                      .callbacks = {std::make_shared<Clock>(result)},
                                      .timeline = !options.no_timeline,
-                                     .profiler = profile.get()});
+                                     .profiler = profile.get(),
+                                     .watchdog = {.action = options.no_timeline ? OnStall::off : OnStall::warn}});
   if (!options.record.empty()) history.save_record(options.record);
   const std::vector<double> later(result.epochs_ms.begin() + (result.epochs_ms.size() > 1 ? 1 : 0),
                                   result.epochs_ms.end());
@@ -153,10 +159,11 @@ void add_options(Arguments& arguments) {
       .value("--epochs", options.epochs, "epochs, or passes of a pipeline (0: as many as the workload usually takes)")
       .value("--folder", options.folder, "where pipelines keep the files they make (default: a temporary folder)")
       .flag("--no-timeline", options.no_timeline,
-            "keep no record of where the time goes, to measure what keeping it costs")
+            "keep no record of where the time goes and let nobody watch, to measure what both cost")
       .flag("--profile", options.profile, "profile the training and print what each op costs")
       .value("--trace", options.trace, "the same, and write a trace for chrome://tracing or Perfetto")
       .value("--record", options.record, "write the run record, for `isochron report` and `isochron compare`")
+      .flag("--estimate", options.estimate, "first ask model.estimate(), to measure how near it comes")
       .flag("--json", options.json, "print one line of JSON")
       .footer(
           "step_us is the median over the epochs after the first of an epoch's time divided by its steps. The share of "
@@ -195,10 +202,10 @@ int run() {
       for (double value : values) text += fmt::format("{}{:.4f}", text.empty() ? "" : ", ", value);
       return "[" + text + "]";
     };
-    const std::string evaluated = result.evaluated_ns
-                                      ? fmt::format(", \"accuracy\": {:.4f}, \"evaluated_monotonic_ns\": {}",
-                                                    result.accuracy, result.evaluated_ns)
-                                      : "";
+    std::string evaluated = result.evaluated_ns ? fmt::format(", \"accuracy\": {:.4f}, \"evaluated_monotonic_ns\": {}",
+                                                              result.accuracy, result.evaluated_ns)
+                                                : "";
+    if (options.estimate) evaluated += fmt::format(", \"estimated_step_us\": {:.3f}", result.estimated_step_us);
     fmt::print(
         "{{\"workload\": \"{}\", \"threads\": {}, \"first_step_monotonic_ns\": {}, \"epochs_ms\": {}, \"step_us\": "
         "{:.3f}, \"compile_ms\": {:.3f}, \"rss_mb\": {:.2f}, \"rss_by_epoch_mb\": {}, \"step_gflop\": {:.4f}, "
@@ -217,6 +224,7 @@ int run() {
   share > 0 ? fmt::print(", {:.1f} % of peak ({:.3f} of {:.1f} GFLOP/s)\n", share,
                          flops * 1e-3 / std::max(result.step_us, 1e-9), peak * 1e-9)
             : fmt::print("\n");
+  if (options.estimate) fmt::print("  step as estimated            {:9.1f} us\n", result.estimated_step_us);
   fmt::print("  build, trace and compile     {:9.2f} ms\n", result.compile_ms);
   if (result.evaluated_ns)
     fmt::print("  process start to accuracy    {:9.2f} ms ({:.2f} %)\n",

@@ -19,7 +19,8 @@ struct BenchResult {
   int64_t first_step_ns = 0;
   std::vector<double> epochs_ms, rss_by_epoch;
   double step_us = 0, compile_ms = 0;
-  int64_t evaluated_ns = 0;  // when the accuracy on test data was known, where there is one
+  double estimated_step_us = 0;  // where model.estimate() was asked
+  int64_t evaluated_ns = 0;      // when the accuracy on test data was known, where there is one
   double accuracy = 0;
 };
 

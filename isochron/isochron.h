@@ -37,6 +37,7 @@
 #include "isochron/timeline/timeline.h"
 #include "isochron/train/callback.h"
 #include "isochron/train/callbacks.h"
+#include "isochron/train/estimate.h"
 #include "isochron/train/history.h"
 #include "isochron/train/model_checkpoint.h"
 #include "isochron/train/model_file.h"

@@ -36,11 +36,13 @@ int64_t exact_resident_bytes() {
 
 int64_t peak_resident_bytes() { return kilobytes_line("/proc/self/status", "VmHWM:"); }
 
-int64_t available_memory_bytes() {
-  int64_t available = kilobytes_line("/proc/meminfo", "MemAvailable:");
-  if (available == 0) available = sysconf(_SC_AVPHYS_PAGES) * sysconf(_SC_PAGESIZE);
-  if (const auto group = cgroup_memory())
-    available = std::min(available, std::max<int64_t>(0, group->limit_bytes - group->used_bytes));
+AvailableMemory available_memory() {
+  AvailableMemory available{kilobytes_line("/proc/meminfo", "MemAvailable:"), false};
+  if (available.bytes == 0) available.bytes = sysconf(_SC_AVPHYS_PAGES) * sysconf(_SC_PAGESIZE);
+  if (const auto group = cgroup_memory()) {
+    const int64_t left = std::max<int64_t>(0, group->limit_bytes - group->used_bytes);
+    if (left < available.bytes) available = {left, true};
+  }
   return available;
 }
 

@@ -14,6 +14,11 @@ int64_t exact_resident_bytes();
 int64_t peak_resident_bytes();
 // What may still be allocated without swapping or being killed: what the machine has left (MemAvailable) or what the
 // tightest control group leaves, whichever is less.
-int64_t available_memory_bytes();
+struct AvailableMemory {
+  int64_t bytes = 0;
+  bool limited_by_group = false;
+};
+AvailableMemory available_memory();
+inline int64_t available_memory_bytes() { return available_memory().bytes; }
 
 }  // namespace isochron

@@ -5,6 +5,8 @@
 #include <system_error>
 
 #include "isochron/base/clock.h"
+#include "isochron/base/memory_info.h"
+#include "isochron/data/cached_bytes.h"
 #include "isochron/data/element_store.h"
 #include "isochron/data/report.h"
 #include "isochron/data/run.h"
@@ -99,8 +101,12 @@ class CacheStream : public Stream {
 
 class CacheStage : public StageOf<CacheStage> {
  public:
-  CacheStage(StagePtr input, std::string name, std::shared_ptr<ElementStore> store)
-      : StageOf({std::move(input)}), name_(std::move(name)), store_(std::move(store)) {}
+  // `most_in_memory`: 0 for a cache in a file, -1 where the store decides.
+  CacheStage(StagePtr input, std::string name, std::shared_ptr<ElementStore> store, int64_t most_in_memory)
+      : StageOf({std::move(input)}),
+        name_(std::move(name)),
+        store_(std::move(store)),
+        most_in_memory_(most_in_memory) {}
   std::string describe() const override { return name_; }
   std::string fingerprint() const override { return "cache"; }
   bool is_indexed() const override { return inputs_indexed() && size() >= 0; }
@@ -112,6 +118,18 @@ class CacheStage : public StageOf<CacheStage> {
     auto below = run.stream(inputs()[0]);
     return std::make_unique<CacheStream>(std::move(below), store_, run.add(*this));
   }
+  // What it will hold in memory when full.
+  int64_t own_bytes() const {
+    if (most_in_memory_ == 0 || size() < 0) return 0;
+    int64_t element = 0;
+    for (const ComponentSpec& spec : specs()) {
+      int64_t elements = spec.text ? 0 : 1;
+      for (const int64_t dim : spec.dims) elements *= std::max<int64_t>(dim, 0);
+      element += elements * static_cast<int64_t>(size_of(spec.dtype));
+    }
+    const int64_t all = element * size();
+    return std::min(all, most_in_memory_ > 0 ? most_in_memory_ : available_memory_bytes() / 2);
+  }
   void add_notes(PipelineReport& report) const override {
     StageOf::add_notes(report);
     report.notes.push_back(store_->note());
@@ -121,6 +139,7 @@ class CacheStage : public StageOf<CacheStage> {
  private:
   std::string name_;
   std::shared_ptr<ElementStore> store_;
+  int64_t most_in_memory_;
 };
 
 class Saved : public IndexedSource {
@@ -140,13 +159,20 @@ class Saved : public IndexedSource {
 
 }  // namespace
 
+int64_t cached_bytes(const Stage& stage) {
+  const auto* cache = dynamic_cast<const CacheStage*>(&stage);
+  int64_t sum = cache ? cache->own_bytes() : 0;
+  for (const StagePtr& input : stage.inputs()) sum += cached_bytes(*input);
+  return sum;
+}
+
 Dataset Dataset::cache(CacheOptions options) const {
-  return Dataset(std::make_shared<CacheStage>(stage(), "cache", memory_store(options.max_bytes)));
+  return Dataset(std::make_shared<CacheStage>(stage(), "cache", memory_store(options.max_bytes), options.max_bytes));
 }
 Dataset Dataset::cache(const std::string& path, CacheOptions options) const {
   if (size() == kInfinite) fail<ValueError>("cache", "an infinite data set can't be kept; use take()");
   return Dataset(std::make_shared<CacheStage>(stage(), "cache(" + path + ")",
-                                              file_store(path, fingerprint_of(*stage()) + options.tag)));
+                                              file_store(path, fingerprint_of(*stage()) + options.tag), 0));
 }
 void Dataset::save(const std::string& path) const {
   if (size() == kInfinite) fail<ValueError>("save", "an infinite data set can't be saved; use take()");

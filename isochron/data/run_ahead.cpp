@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -11,7 +10,9 @@
 #include <cstdlib>
 
 #include "isochron/base/clock.h"
+#include "isochron/base/interrupt.h"
 #include "isochron/base/memory_info.h"
+#include "isochron/base/signals_blocked.h"
 #include "isochron/base/threads.h"
 #include "isochron/timeline/timeline.h"
 
@@ -101,10 +102,7 @@ RunAhead::Quiet::~Quiet() {
 }
 
 void RunAhead::add_threads(int count) {
-  // Signals belong to the user's threads.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalsBlocked signals;
   for (int i = 0; i < count; ++i) {
     auto fresh = std::make_unique<Thread>();
     Thread* self = fresh.get();
@@ -118,7 +116,6 @@ void RunAhead::add_threads(int count) {
     pthread_setname_np(self->thread.native_handle(), "isochron-data");
     threads_.push_back(std::move(fresh));
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void RunAhead::thread_main(Thread& self) {
@@ -167,6 +164,7 @@ void RunAhead::note_completion(int64_t ns) { smooth(complete_ns_, ns); }
 
 bool RunAhead::consumer_may_help() const {
   if (!options_.user_code) return true;
+  if (stoppable_thread()) return false;
   const int64_t part = part_ns_.load(std::memory_order_relaxed), rest = complete_ns_.load(std::memory_order_relaxed);
   return part > 0 && rest > 0 && part + rest < kHelpNs;
 }
@@ -258,6 +256,7 @@ bool RunAhead::next(Worker& worker, Element& out) {
     }
     if (consumer_wakes_.wait_for(lock, std::chrono::milliseconds(1)) == std::cv_status::timeout)
       tune(monotonic_ns() - waiting_since);
+    check_interrupt("input");  // leaves what is waited for in pipeline_activity(): it goes on to be made
   }
   if (waiting_since) {
     waiting_since_ns_.store(0, std::memory_order_relaxed);
@@ -338,7 +337,8 @@ void RunAhead::tell_stuck(int64_t waited_ns) {
                            .seconds = seconds_between(since(*oldest), monotonic_ns()),
                            .thread_id = oldest->thread_id.load(std::memory_order_relaxed)}
                       .to_string();
-  fmt::print(stderr, "isochron: the input pipeline waits: {}\n", report_.stuck);
+  // Where a watchdog looks on, it tells.
+  if (!watched_thread()) fmt::print(stderr, "isochron: the input pipeline waits: {}\n", report_.stuck);
   if (Timeline* timeline = Timeline::current()) timeline->fact("input.stuck", report_.stuck, "pipeline");
 }
 

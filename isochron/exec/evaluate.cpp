@@ -8,6 +8,7 @@
 #include "isochron/graph/gradient.h"
 #include "isochron/graph/tape.h"
 #include "isochron/ops/elementwise.h"
+#include "isochron/tensor/deferred.h"
 #include "isochron/tensor/engine.h"
 
 namespace isochron {
@@ -69,7 +70,11 @@ Storage bytes_to_update(Node& leaf, bool release) {
 
 void Evaluation::bind(const CachedPlan& cached) {
   const Graph& graph = cached.plan->graph();
-  for (const Value& leaf : walk.leaves) inputs.push_back(leaf.node->results[static_cast<size_t>(leaf.index)].data());
+  for (const Value& leaf : walk.leaves) {
+    const Storage& bytes = leaf.node->results[static_cast<size_t>(leaf.index)];
+    fill_deferred(bytes);
+    inputs.push_back(bytes.data());
+  }
   lifted_bytes.reserve(walk.constants.size());
   for (size_t i = 0; i < cached.lifted.size(); ++i) {
     if (!cached.lifted[i]) continue;

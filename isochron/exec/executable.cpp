@@ -2,11 +2,13 @@
 
 #include <fmt/ranges.h>
 
+#include <atomic>
 #include <optional>
 
 #include "isochron/base/clock.h"
 #include "isochron/base/threads.h"
 #include "isochron/exec/plan_observer.h"
+#include "isochron/exec/running_call.h"
 #include "isochron/exec/workspace.h"
 #include "isochron/graph/walk.h"
 #include "isochron/timeline/timeline.h"
@@ -14,10 +16,18 @@
 namespace isochron {
 namespace {
 
+std::atomic<const char*> g_running_op{nullptr};
+std::atomic<int32_t> g_running_index{0}, g_running_calls{0};
+
 PlanObserver* g_observer = nullptr;  // guarded by graph_mutex()
 std::atomic<uint64_t> g_next_id{1};
 
 }  // namespace
+
+RunningCall running_call() {
+  return {g_running_op.load(std::memory_order_relaxed), g_running_index.load(std::memory_order_relaxed),
+          g_running_calls.load(std::memory_order_relaxed)};
+}
 
 void set_plan_observer(PlanObserver* observer) {
   std::lock_guard lock(graph_mutex());
@@ -73,6 +83,7 @@ void Executable::run(std::span<void* const> inputs, std::span<void* const> outpu
   prepare_memory(shares);
   resolve(inputs, outputs);
   fault_.clear();
+  g_running_calls.store(static_cast<int32_t>(instructions_.size()), std::memory_order_relaxed);
   PlanObserver* const observer = g_observer;
   if (observer) {
     stamps_.assign(2 * instructions_.size() * static_cast<size_t>(shares), 0);
@@ -87,6 +98,7 @@ void Executable::run(std::span<void* const> inputs, std::span<void* const> outpu
     run_shares(thread, of, check_numbers,
                observer ? stamps_.data() + 2 * instructions_.size() * static_cast<size_t>(thread) : nullptr);
   });
+  g_running_op.store(nullptr, std::memory_order_relaxed);
   const int64_t end = monotonic_ns();
   team_.ran(end - start, end);
   span.reset();
@@ -128,6 +140,11 @@ void Executable::run_shares(int thread, int threads, bool check_numbers, int64_t
         span->next(phase, name_of(phase).data());
       else
         span.emplace(phase, name_of(phase).data());
+    }
+    if (thread == 0) {
+      g_running_op.store(call.node < 0 ? "copy" : graph_.nodes[static_cast<size_t>(call.node)].op->name,
+                         std::memory_order_relaxed);
+      g_running_index.store(static_cast<int32_t>(i), std::memory_order_relaxed);
     }
     // The barrier before a gate makes all threads see the same faults, so they stop together.
     if (call.gate_before && fault_.found()) break;

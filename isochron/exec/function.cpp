@@ -1,5 +1,6 @@
 #include "isochron/exec/function.h"
 
+#include <cstring>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -9,6 +10,7 @@
 #include "isochron/exec/variables.h"
 #include "isochron/graph/walk.h"
 #include "isochron/ops/random_key.h"
+#include "isochron/tensor/deferred.h"
 #include "isochron/tensor/engine.h"
 
 namespace isochron {
@@ -38,6 +40,12 @@ struct Trace {
     return trace;
   }
 };
+
+std::byte* bytes_of(const Value& value) {
+  const Storage& bytes = value.node->results[static_cast<size_t>(value.index)];
+  fill_deferred(bytes);
+  return bytes.data();
+}
 
 }  // namespace
 
@@ -147,11 +155,10 @@ void TracedPlan::bind(std::vector<Input>& inputs, std::span<const void* const> a
         pointers[i] = random_key_;
         break;
       case Input::captured:
-        pointers[i] = input.value.node->results[static_cast<size_t>(input.value.index)].data();
+        pointers[i] = bytes_of(input.value);
         break;
       case Input::variable:
-        pointers[i] =
-            input.updated ? writable_bytes(*input.variable_state) : input.variable_state->value.node->results[0].data();
+        pointers[i] = input.updated ? writable_bytes(*input.variable_state) : bytes_of(input.variable_state->value);
         break;
     }
   }
@@ -168,6 +175,38 @@ void TracedPlan::run(std::span<const void* const> arguments, std::span<void* con
   plan_->run(input_pointers_, output_pointers_, check_numbers);
   for (const Input& input : inputs_)
     if (input.updated) bytes_overwritten(*input.variable_state);
+}
+
+std::unique_ptr<TracedPlan::DryRun> TracedPlan::dry_run() { return std::make_unique<DryRun>(*this); }
+
+TracedPlan::DryRun::DryRun(TracedPlan& plan) : plan_(plan), copies_(plan.inputs_.size()) {
+  for (size_t i = 0; i < copies_.size(); ++i) {
+    const Input& input = plan.inputs_[i];
+    if (!input.updated) continue;
+    const Storage& bytes = input.variable_state->value.node->results[0];
+    fill_deferred(bytes);
+    copies_[i] = Storage::allocate(bytes.bytes());
+    std::memcpy(copies_[i].data(), bytes.data(), bytes.bytes());
+  }
+}
+
+void TracedPlan::DryRun::operator()(std::span<const void* const> arguments, std::span<void* const> results) {
+  std::lock_guard lock(graph_mutex());
+  for (size_t i = 0; i < copies_.size(); ++i) {
+    const Input& input = plan_.inputs_[i];
+    if (copies_[i]) {
+      plan_.input_pointers_[i] = copies_[i].data();
+    } else if (input.kind == Input::argument) {
+      plan_.input_pointers_[i] = const_cast<void*>(arguments[static_cast<size_t>(input.index)]);
+    } else if (input.kind == Input::random_key) {
+      plan_.input_pointers_[i] = plan_.random_key_;
+    } else {
+      const Value& value = input.kind == Input::captured ? input.value : input.variable_state->value;
+      plan_.input_pointers_[i] = bytes_of(value);
+    }
+  }
+  for (size_t i = 0; i < results.size(); ++i) plan_.output_pointers_[i] = results[i];
+  plan_.plan_->run(plan_.input_pointers_, plan_.output_pointers_, /*check_numbers=*/false);
 }
 
 std::optional<NumberOrigin> TracedPlan::explain(std::span<const void* const> arguments, const TracedBody& body) {

@@ -44,6 +44,9 @@ class TracedPlan {
   // arguments[i]: bytes of argument i. results[i]: where result i goes (pointers of enough room). Without
   // `check_numbers`, check_finite lets everything pass.
   void run(std::span<const void* const> arguments, std::span<void* const> results, bool check_numbers = true);
+  // Runs as run() does, on scratch copies of the variables it updates: nothing changes, random numbers neither.
+  class DryRun;
+  std::unique_ptr<DryRun> dry_run();
   // After a run that check_finite stopped: what made its value NaN or infinite. `body` is what was traced; it is traced
   // once more and computed op by op (first_bad_op.h), on the same arguments and random numbers.
   std::optional<NumberOrigin> explain(std::span<const void* const> arguments, const TracedBody& body);
@@ -74,6 +77,16 @@ class TracedPlan {
   int64_t random_key_[2] = {0, 0};
   double trace_seconds_ = 0;
   std::vector<void*> input_pointers_, output_pointers_;
+};
+
+class TracedPlan::DryRun {
+ public:
+  explicit DryRun(TracedPlan& plan);
+  void operator()(std::span<const void* const> arguments, std::span<void* const> results);
+
+ private:
+  TracedPlan& plan_;
+  std::vector<Storage> copies_;  // by input; empty where it is not updated
 };
 
 // What one function has compiled.

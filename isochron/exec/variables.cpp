@@ -2,12 +2,15 @@
 
 #include <cstring>
 
+#include "isochron/tensor/deferred.h"
+
 namespace isochron {
 
 void* writable_bytes(TensorState& variable) {
   Node& leaf = *variable.value.node;
   ISO_CHECK(leaf.role == LeafRole::variable && leaf.computed());
   if (leaf.handles.load(std::memory_order_relaxed) > 1 || !leaf.results[0].unique()) {
+    fill_deferred(leaf.results[0]);
     Storage copy = Storage::allocate(leaf.results[0].bytes());
     std::memcpy(copy.data(), leaf.results[0].data(), static_cast<size_t>(leaf.outputs[0].bytes()));
     Value fresh = make_leaf(leaf.outputs[0], std::move(copy), LeafRole::variable);
@@ -15,7 +18,9 @@ void* writable_bytes(TensorState& variable) {
     fresh.node->differentiable = variable.trainable;
     variable.set(std::move(fresh));
   }
-  return variable.value.node->results[0].data();
+  const Storage& bytes = variable.value.node->results[0];
+  fill_deferred(bytes);
+  return bytes.data();
 }
 
 void bytes_overwritten(TensorState& variable) {

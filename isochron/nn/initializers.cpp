@@ -10,9 +10,32 @@
 #include "isochron/base/threads.h"
 #include "isochron/nn/config.h"
 #include "isochron/ops/random_key.h"
+#include "isochron/tensor/deferred.h"
+#include "isochron/timeline/timeline.h"
 
 namespace isochron {
 namespace {
+
+// While one lives, new_storage() of its size hands out its bytes: for filling what was deferred where it lies.
+class FillTarget {
+ public:
+  FillTarget(std::byte* to, size_t bytes) : bytes_(bytes), to_(to), before_(std::exchange(current(), this)) {}
+  ~FillTarget() { current() = before_; }
+  FillTarget(const FillTarget&) = delete;
+  static FillTarget*& current() {
+    thread_local FillTarget* target = nullptr;
+    return target;
+  }
+  static Storage new_storage(size_t bytes) {
+    const FillTarget* target = current();
+    return target && target->bytes_ == bytes ? Storage::wrap(target->to_, bytes, [] {}) : Storage::allocate(bytes);
+  }
+
+ private:
+  const size_t bytes_;
+  std::byte* const to_;
+  FillTarget* const before_;
+};
 
 // A new tensor filled by all threads: fill(T* out, begin, end).
 template <class F>
@@ -20,7 +43,7 @@ Tensor filled(const Shape& shape, DType dtype, F&& fill) {
   if (dtype != DType::float32 && dtype != DType::float64)
     fail<DTypeError>("initializer", "fills float32 and float64, got {}", dtype);
   const TensorSpec spec{dtype, shape};
-  Storage bytes = Storage::allocate(static_cast<size_t>(spec.bytes()));
+  Storage bytes = FillTarget::new_storage(static_cast<size_t>(spec.bytes()));
   const int64_t n = shape.elements();
   const auto run = [&](int thread, int threads) {
     const int64_t begin = n * thread / threads, end = n * (thread + 1) / threads;
@@ -39,7 +62,7 @@ Tensor filled(const Shape& shape, DType dtype, F&& fill) {
 
 Tensor constant_fill(const Shape& shape, DType dtype, double value) {
   const TensorSpec spec{dtype, shape};
-  Storage bytes = Storage::allocate(static_cast<size_t>(spec.bytes()));
+  Storage bytes = FillTarget::new_storage(static_cast<size_t>(spec.bytes()));
   if (value == 0) {
     std::memset(bytes.data(), 0, static_cast<size_t>(spec.bytes()));
     return Tensor::from_storage(std::move(bytes), spec);
@@ -170,16 +193,20 @@ Initializer::Initializer(std::string name, Fill fill, std::optional<uint64_t> se
     : name_(std::move(name)), fill_(std::move(fill)), seed_(seed), recipe_(std::move(recipe)) {}
 
 Tensor Initializer::operator()(const Shape& shape, DType dtype) const {
-  const int64_t needed = TensorSpec{dtype, shape}.bytes();
-  constexpr int64_t kWorthAsking = int64_t{64} << 20;
-  if (needed >= kWorthAsking) {
-    const auto available = static_cast<int64_t>(available_memory_bytes());
-    if (needed > available)
-      fail<MemoryError>(name_, "a {} of shape {} needs {:.1f} GB; available {:.1f} GB", dtype, shape,
-                        static_cast<double>(needed) / 1e9, static_cast<double>(available) / 1e9);
-  }
+  const TensorSpec spec{dtype, shape};
   const RandomSource source = seed_ ? RandomSource{*seed_, 0} : RandomSource{get_seed(), take_random_streams(1)};
-  return fill_(shape, dtype, source);
+  if (!worth_deferring(static_cast<size_t>(spec.bytes()))) return fill_(shape, dtype, source);
+  const auto fill = [fill = fill_, name = name_, spec, source](std::byte* to) {
+    ScopedSpan span(Phase::init, "init weights");
+    if (const int64_t available = available_memory_bytes(); spec.bytes() > available)
+      fail<MemoryError>(name, "a {} of shape {} needs {:.1f} GB; available {:.1f} GB", spec.dtype, spec.shape,
+                        static_cast<double>(spec.bytes()) / 1e9, static_cast<double>(available) / 1e9);
+    // In place, unless the fill is a user's own.
+    FillTarget target(to, static_cast<size_t>(spec.bytes()));
+    const Tensor filled = fill(spec.shape, spec.dtype, source);
+    if (filled.raw_data() != to) std::memcpy(to, filled.raw_data(), static_cast<size_t>(spec.bytes()));
+  };
+  return Tensor::from_storage(deferred_storage(static_cast<size_t>(spec.bytes()), fill), spec);
 }
 
 namespace initializers {

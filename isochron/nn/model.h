@@ -34,6 +34,7 @@
 namespace isochron {
 
 class Callback;       // train/callback.h
+class Estimate;       // train/estimate.h
 class History;        // train/history.h
 class TrainingState;  // train/training.h
 namespace profiler {
@@ -48,6 +49,22 @@ enum class NanPolicy {
   raise,  // NumericError naming epoch, step and the first op that produced it; the weights are as before the step
   warn,   // say so once, and go on
   skip,   // leave the weights alone in that step, and count it
+};
+
+// What to do when no step completes for much longer than steps take (train/watchdog.h).
+enum class OnStall {
+  warn,   // say where it stands, and whether it is slow or stuck
+  dump,   // and the stacks of all threads
+  abort,  // save what can be saved, then StallError from fit(); the weights are those of the last step
+  off,
+};
+
+struct WatchdogOptions {
+  OnStall action = OnStall::warn;
+  double first_step_limit = 60;                                   // seconds that the first step may take
+  double least_limit = 10;                                        // a step is never too long before this
+  double times_usual = 20;                                        // nor before so many times what steps usually take
+  std::function<void(const std::string& report)> on_report = {};  // in place of standard error
 };
 
 struct CompileOptions {
@@ -87,6 +104,7 @@ struct FitOptions {
   // A checkpoint, or a folder of them of which the newest is taken: training goes on exactly where it was saved, in
   // mid-epoch too. FileError when there is none (BackupAndRestore starts anew instead).
   std::string resume = {};
+  WatchdogOptions watchdog = {};
 };
 
 struct EvaluateOptions {
@@ -169,6 +187,12 @@ class Model : public Layer {
   Logs train_on_batch(const Tensors& x, const Tensors& y, const Tensors& sample_weight = {});
   Logs test_on_batch(const Tensors& x, const Tensors& y, const Tensors& sample_weight = {});
   Tensor predict_on_batch(const Tensors& x);
+
+  // What fit() with these options would take: memory, the start, a step, an epoch (train/estimate.h). The model is
+  // built and compiled for it and a few steps are timed on scratch copies; weights and optimizer state stay as they
+  // are.
+  Estimate estimate(const Tensors& x, const Tensors& y, FitOptions options = {});
+  Estimate estimate(const data::Dataset& dataset, FitOptions options = {});
 
   // Set by callbacks: fit ends after this step.
   bool stop_training = false;

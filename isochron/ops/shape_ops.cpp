@@ -10,6 +10,7 @@
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/op.h"
 #include "isochron/ops/reduce.h"
+#include "isochron/tensor/deferred.h"
 
 namespace isochron {
 namespace {
@@ -343,6 +344,7 @@ Tensor rows_in_place(const Tensor& t, const Ints& first, const Ints& dims) {
     if (dims[axis] != t.shape()[static_cast<int>(axis)]) return {};
   const TensorSpec spec{t.dtype(), Shape(dims)};
   const Storage& whole = node.results[static_cast<size_t>(value.index)];
+  fill_deferred(whole);
   const int64_t row_bytes = t.shape()[0] > 0 ? t.spec().bytes() / t.shape()[0] : 0;
   return Tensor::from_storage(
       Storage::wrap(whole.data() + first[0] * row_bytes, static_cast<size_t>(spec.bytes()), [whole] {}), spec);

@@ -8,6 +8,7 @@
 #include "isochron/ops/op.h"
 #include "isochron/ops/reduce.h"
 #include "isochron/optim/checks.h"
+#include "isochron/tensor/deferred.h"
 #include "isochron/tensor/zeroed_storage.h"
 
 namespace isochron {
@@ -15,6 +16,9 @@ namespace isochron {
 Variable filled_variable(const TensorSpec& spec, double initial, std::string name) {
   const bool zeros = initial == 0 && !std::signbit(initial);
   const auto size = static_cast<size_t>(spec.bytes());
+  if (zeros && worth_deferring(size))
+    return Variable(Tensor::from_storage(deferred_storage(size, {}), spec),
+                    {.name = std::move(name), .trainable = false});
   Storage bytes = zeros ? zeroed_storage(size) : Storage::allocate(size);
   visit_dtype(spec.dtype, [&]<class T>(Type<T>) {
     if (zeros) return;

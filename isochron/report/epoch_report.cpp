@@ -8,6 +8,7 @@
 #include <span>
 
 #include "isochron/base/seconds_text.h"
+#include "isochron/timeline/sample_keys.h"
 
 namespace isochron {
 namespace {
@@ -112,6 +113,35 @@ class Table {
   std::string text_;
 };
 
+// The value of the last sample not after `time`, or nothing.
+std::optional<double> value_at(const RunRecord& run, const char* key, double time) {
+  std::optional<double> last;
+  for (const Sample& sample : run.samples) {
+    if (sample.time > time + 1e-3) break;
+    if (const auto found = sample.values.find(key); found != sample.values.end()) last = found->second;
+  }
+  return last;
+}
+
+// "1.2 MB an epoch, 34 MB in all; 12 files of 30 MB are kept": empty where nothing was written to speak of.
+std::string files_text(const RunRecord& run) {
+  if (run.epochs.size() < 2) return "";
+  const double from = run.epochs.front().start + run.epochs.front().seconds;
+  const double to = run.epochs.back().start + run.epochs.back().seconds;
+  const auto before = value_at(run, sample_key::write_chars, from), after = value_at(run, sample_key::write_chars, to);
+  constexpr double kLeast = 10e3;  // an epoch: lines on a terminal
+  std::string text;
+  if (before && after) {
+    const double each = (*after - *before) / static_cast<double>(run.epochs.size() - 1);
+    if (each >= kLeast) text = fmt::format("{} an epoch, {} in all", bytes_text(each), bytes_text(*after));
+  }
+  const auto files = value_at(run, sample_key::output_files, to), bytes = value_at(run, sample_key::output_bytes, to);
+  if (files && bytes && *files > 0)
+    text += fmt::format("{}{:.0f} file{} of {} kept", text.empty() ? "" : "; ", *files, *files == 1 ? "" : "s",
+                        bytes_text(*bytes));
+  return text;
+}
+
 }  // namespace
 
 EpochReport::EpochReport(const RunRecord& run)
@@ -119,10 +149,12 @@ EpochReport::EpochReport(const RunRecord& run)
   if (epochs_.size() > 1) typical_ = summary_of(std::span(epochs_).subspan(1), &Quantiles::median);
   for (const Fact& fact : run.facts) {
     if (fact.key == "checkpoint.summary") checkpoints_ = fact.value;
+    if (fact.key == "slowdown") slowdown_ = fact.value;
     if (fact.key != "input.verdict") continue;
     if (!input_.empty() && fact.value.starts_with(input_.back())) input_.pop_back();  // it goes on with that sentence
     input_.push_back(fact.value);
   }
+  files_ = files_text(run);
   if (epochs_.empty()) return;
   const std::span<const Epoch> usual = std::span(epochs_).subspan(epochs_.size() > 1 ? 1 : 0);
   const double whole = quantiles(usual, [](const Epoch& e) { return e.seconds; }).median;
@@ -224,6 +256,8 @@ std::string EpochReport::to_string() const {
   text += sentence() + "\n";
   for (const std::string& verdict : input_) text += "Input: " + verdict + ".\n";
   if (!checkpoints_.empty()) text += "Checkpoints: " + checkpoints_ + ".\n";
+  if (!files_.empty()) text += "Written: " + files_ + ".\n";
+  if (!slowdown_.empty()) text += "Slower: " + slowdown_ + ".\n";
   return text;
 }
 

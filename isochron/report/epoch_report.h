@@ -40,8 +40,10 @@ class EpochReport {
   std::vector<Epoch> epochs_;
   std::optional<OpenEpoch> open_epoch_;
   PhaseSeconds outside_{};
-  std::vector<std::string> input_;       // who made training wait for its input, epoch by epoch
-  std::string checkpoints_;              // how many, how large, and what they cost
+  std::vector<std::string> input_;  // who made training wait for its input, epoch by epoch
+  std::string checkpoints_;         // how many, how large, and what they cost
+  std::string files_;               // what was written and kept
+  std::string slowdown_;
   std::vector<CallbackTime> callbacks_;  // the heaviest first
   Epoch typical_;                        // medians of all epochs but the first
 };

@@ -16,6 +16,7 @@
 #include <fmt/core.h>
 
 #include "isochron/base/error.h"
+#include "isochron/base/kept_files.h"
 #include "isochron/base/record_frame.h"
 #include "isochron/base/wire_writer.h"
 
@@ -65,6 +66,7 @@ EventFile::EventFile(const std::string& folder) {
   path_ = event_path(folder);
   fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_APPEND, 0644);
   if (fd_ < 0) fail<FileError>("EventFile", "{}: {}", path_, std::strerror(errno));
+  note_kept_file(path_);
   event(kFileVersion, "brain.Event:2", 0);
   flush();
 }

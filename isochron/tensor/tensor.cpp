@@ -5,6 +5,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "isochron/tensor/deferred.h"
 #include "isochron/tensor/engine.h"
 
 namespace isochron {
@@ -152,7 +153,9 @@ const Tensor& Tensor::eval() const {
 
 const void* Tensor::raw_data() const {
   eval();
-  return value().node->results[static_cast<size_t>(value().index)].data();
+  const Storage& bytes = value().node->results[static_cast<size_t>(value().index)];
+  fill_deferred(bytes);
+  return bytes.data();
 }
 
 Tensor& Tensor::set_requires_grad(bool on) {
@@ -198,6 +201,7 @@ Variable::Variable(const Tensor& initial, VariableOptions options) : Tensor() {
   Storage own = bytes;
   if (from.node->handles.load() > 1 || from.node->variable != 0 || initial.state().use_count() > 1) {
     own = Storage::allocate(bytes.bytes());
+    fill_deferred(bytes);
     std::memcpy(own.data(), bytes.data(), static_cast<size_t>(initial.spec().bytes()));
   }
   state_ = Tensor(make_leaf(initial.spec(), std::move(own), LeafRole::variable)).state();

@@ -1,11 +1,15 @@
 #include "isochron/timeline/process_reading.h"
 
+#include <dirent.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "isochron/base/files.h"
+#include "isochron/base/kept_files.h"
 #include "isochron/base/memory_info.h"
 
 namespace isochron {
@@ -35,7 +39,33 @@ ProcessReading read_this_process() {
   read_short_file("/proc/self/io", io);
   now.read_bytes = value_after(io, "\nread_bytes: ");
   now.write_bytes = value_after(io, "\nwrite_bytes: ");
+  now.write_chars = value_after(io, "\nwchar: ");
   return now;
+}
+
+void read_surroundings(ProcessReading& now) {
+  char text[1024];
+  if (read_short_file("/proc/stat", text) > 0) {
+    // cpu  user nice system idle iowait irq softirq steal
+    double ticks[8] = {};
+    if (std::sscanf(text, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &ticks[0], &ticks[1], &ticks[2], &ticks[3], &ticks[4],
+                    &ticks[5], &ticks[6], &ticks[7]) == 8) {
+      const auto per_second = static_cast<double>(sysconf(_SC_CLK_TCK));
+      now.steal_seconds = ticks[7] / per_second;
+      now.other_cpu_seconds = (ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6]) / per_second - now.cpu_seconds;
+    }
+  }
+  double ran = 0, delayed = 0;
+  if (read_short_file("/proc/self/schedstat", text) > 0 && std::sscanf(text, "%lf %lf", &ran, &delayed) == 2)
+    now.run_delay_seconds = delayed * 1e-9;
+  if (DIR* folder = opendir("/proc/self/fd")) {
+    now.open_files = -3;  // ".", "..", and this one
+    while (readdir(folder)) ++now.open_files;
+    closedir(folder);
+  }
+  const KeptFiles kept = kept_files();
+  now.output_files = static_cast<double>(kept.files);
+  now.output_bytes = static_cast<double>(kept.bytes);
 }
 
 }  // namespace isochron

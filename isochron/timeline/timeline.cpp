@@ -19,7 +19,7 @@ namespace {
 constexpr int kMaxDepth = 64;
 constexpr int kMaxCounters = 64;
 constexpr size_t kMaxFacts = 256;
-constexpr int64_t kSampleGapNs = 10'000'000;
+constexpr int64_t kSampleGapNs = 10'000'000, kSurroundingsGapNs = 250'000'000;
 
 // When the library was loaded: until then the system started the process.
 const int64_t g_loaded_ns = monotonic_ns();
@@ -104,16 +104,25 @@ struct Counter {
 };
 
 Sample to_sample(const ProcessReading& r, int64_t origin_ns) {
-  return {seconds_between(origin_ns, r.time_ns),
-          {{sample_key::cpu_seconds, r.cpu_seconds},
-           {sample_key::system_seconds, r.system_seconds},
-           {sample_key::major_faults, r.major_faults},
-           {sample_key::minor_faults, r.minor_faults},
-           {sample_key::voluntary_switches, r.voluntary_switches},
-           {sample_key::involuntary_switches, r.involuntary_switches},
-           {sample_key::rss_bytes, r.rss_bytes},
-           {sample_key::read_bytes, r.read_bytes},
-           {sample_key::write_bytes, r.write_bytes}}};
+  Sample sample{seconds_between(origin_ns, r.time_ns),
+                {{sample_key::cpu_seconds, r.cpu_seconds},
+                 {sample_key::system_seconds, r.system_seconds},
+                 {sample_key::major_faults, r.major_faults},
+                 {sample_key::minor_faults, r.minor_faults},
+                 {sample_key::voluntary_switches, r.voluntary_switches},
+                 {sample_key::involuntary_switches, r.involuntary_switches},
+                 {sample_key::rss_bytes, r.rss_bytes},
+                 {sample_key::read_bytes, r.read_bytes},
+                 {sample_key::write_bytes, r.write_bytes},
+                 {sample_key::write_chars, r.write_chars}}};
+  for (const auto& [key, value] : {std::pair{sample_key::open_files, r.open_files},
+                                   {sample_key::output_files, r.output_files},
+                                   {sample_key::output_bytes, r.output_bytes},
+                                   {sample_key::other_cpu_seconds, r.other_cpu_seconds},
+                                   {sample_key::steal_seconds, r.steal_seconds},
+                                   {sample_key::run_delay_seconds, r.run_delay_seconds}})
+    if (!std::isnan(value)) sample.values[key] = value;
+  return sample;
 }
 
 int number_of_this_thread() {
@@ -139,6 +148,7 @@ struct Timeline::State {
   EpochEntry epoch{};  // index 0: none under way
   int64_t step_begin_ns = 0, step_input_ns = 0;
   int64_t sampled_ns = 0;
+  std::atomic<int64_t> surroundings_ns{0};
 
   FirstAndLast<SpanEntry> rare_spans{1024, 1024}, step_spans{512, 1536};
   Thinned<StepEntry> steps{256, 4096};
@@ -318,6 +328,10 @@ void Timeline::plan_epochs(int epochs) {
 void Timeline::sample() {
   ProcessReading now = read_this_process();
   now.time_ns = state_->clock();
+  // The first one comes when a run has better things to do.
+  const int64_t last = state_->surroundings_ns.load(std::memory_order_relaxed);
+  if (last && now.time_ns - last >= kSurroundingsGapNs) read_surroundings(now);
+  if (!last || !std::isnan(now.output_files)) state_->surroundings_ns.store(now.time_ns, std::memory_order_relaxed);
   std::lock_guard lock(state_->lock);
   state_->sampled_ns = now.time_ns;
   state_->samples.add(now);

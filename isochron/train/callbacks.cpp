@@ -13,6 +13,7 @@
 
 #include "isochron/base/clock.h"
 #include "isochron/base/error.h"
+#include "isochron/base/kept_files.h"
 #include "isochron/checkpoint/state_dict.h"
 #include "isochron/train/progress.h"
 
@@ -213,6 +214,7 @@ void LogFile::open(bool append) {
   close();
   fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND | (append ? 0 : O_TRUNC), 0644);
   if (fd_ < 0) fail<FileError>(who_, "{}: {}", path_, std::strerror(errno));
+  note_kept_file(path_);
 }
 
 void LogFile::close() {

@@ -32,6 +32,8 @@ class DatasetFeed {
   void restore(std::string_view state);
   // The pass ends here, wherever it is.
   void stop() { pass_.reset(); }
+  // Likewise, without waiting for threads that may never return: they keep what they use, for ever.
+  void abandon();
 
  private:
   const char* const what_;

@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "isochron/base/interrupt.h"
 #include "isochron/base/prefault.h"
 #include "isochron/base/rng.h"
 #include "isochron/base/threads.h"
+#include "isochron/data/cached_bytes.h"
 #include "isochron/ops/ops.h"
 #include "isochron/ops/random_key.h"
 #include "isochron/profiler/profile.h"
@@ -16,8 +18,10 @@
 #include "isochron/train/progress.h"
 #include "isochron/train/resume.h"
 #include "isochron/train/saver.h"
+#include "isochron/train/slowdown.h"
 #include "isochron/train/test_loop.h"
 #include "isochron/train/training.h"
+#include "isochron/train/watchdog.h"
 
 namespace isochron {
 namespace {
@@ -72,6 +76,7 @@ class Trainer : public TrainRun {
     const int64_t all = batches_of(train_.rows(), options_.batch_size);
     steps_ = options_.steps_per_epoch.value_or(all);
     indices_.resize(static_cast<size_t>(std::min(options_.batch_size, train_.rows())));
+    state_.use_input({});
     prepare();
   }
   Trainer(Model& model, const data::Dataset& train, FitOptions options)
@@ -81,6 +86,7 @@ class Trainer : public TrainRun {
         options_(std::move(options)),
         callbacks_(options_.callbacks),
         progress_(options_.verbose) {
+    state_.use_input({.batches_ahead = 4, .cached_bytes = data::cached_bytes(*train.stage())});
     prepare();
   }
 
@@ -102,7 +108,39 @@ class Trainer : public TrainRun {
     model_.stop_training = false;
     state_.clear_bad_loss();
     ProfiledFit profiled(options_.profiler);
+    Watchdog watchdog(timeline, state_.steps_run(), options_.watchdog);
+    watchdog_ = &watchdog;
+    std::optional<InterruptScope> interruptible;
+    if (options_.watchdog.action != OnStall::off)
+      interruptible.emplace(watchdog.gives_up(), options_.watchdog.action == OnStall::abort);
+    try {
+      run_epochs(timeline);
+    } catch (const StallError&) {
+      abort(watchdog.report());
+    }
+    profiled.finish();
+    if (options_.timeline) {
+      history_.record_ = timeline.to_record();
+      history_.record_.framework = "isochron";
+      size_t at = 0;
+      for (Epoch& epoch : history_.record_.epochs) {
+        add_metrics(epoch);
+        callbacks_.add_times(at++, epoch);
+      }
+      if (feed_) history_.record_.input_stages = feed_->stages();
+      profiled.add_to(history_.record_);
+      history_.slowdown_ = note_slowdown(history_.record_);
+      if (!history_.slowdown_.empty() && options_.verbose > 0) progress_.say(history_.slowdown_);
+    }
+    return std::move(history_);
+  }
+
+ private:
+  void run_epochs(Timeline& timeline) {
     resume_.find();
+    for (const auto& callback : options_.callbacks)
+      if (const std::string warning = disk_warning(callback->disk_need()); !warning.empty())
+        progress_.say("warning: " + warning);
     callbacks_.each([&](Callback& callback) {
       callback.set_model(&model_);
       callback.set_params({options_.epochs, planned_steps().value_or(0)});
@@ -133,22 +171,19 @@ class Trainer : public TrainRun {
       fmt::print(stderr, "{}\n", saved);
     else if (!saved.empty() && options_.verbose > 0)
       progress_.say(saved);
-    profiled.finish();
-    if (options_.timeline) {
-      history_.record_ = timeline.to_record();
-      history_.record_.framework = "isochron";
-      size_t at = 0;
-      for (Epoch& epoch : history_.record_.epochs) {
-        add_metrics(epoch);
-        callbacks_.add_times(at++, epoch);
-      }
-      if (feed_) history_.record_.input_stages = feed_->stages();
-      profiled.add_to(history_.record_);
-    }
-    return std::move(history_);
   }
 
- private:
+  // The watchdog has ended it: threads that make the input may never return, and are left to themselves.
+  [[noreturn]] void abort(const std::string& report) {
+    for (const auto& feed : {&feed_, &validation_feed_})
+      if (*feed) (*feed)->abandon();
+    InterruptScope::current() = {};  // nothing stops what saves the weights
+    saver_.finish();
+    for (const auto& callback : options_.callbacks) callback->on_abort(report);
+    fail<StallError>("fit", "ended by the watchdog after {} steps; the weights are those of the last one\n{}",
+                     total_steps_, report);
+  }
+
   // Of an epoch, where that can be known.
   std::optional<int64_t> planned_steps() const {
     if (!feed_) return steps_;
@@ -243,6 +278,7 @@ class Trainer : public TrainRun {
     restore();
     const int64_t steps = planned_steps().value_or(INT64_MAX);
     progress_.begin(fmt::format("Epoch {}/{}", epoch + 1, options_.epochs), planned_steps().value_or(0));
+    watchdog_->begin_epoch(epoch + 1, options_.epochs, planned_steps().value_or(0));
     // A pass over a data set is known to be over when its end has been seen.
     const int64_t limit = feed_ && !options_.steps_per_epoch ? INT64_MAX : steps;
     while (step_ < limit && !model_.stop_training) {
@@ -257,6 +293,7 @@ class Trainer : public TrainRun {
       timeline.end_step();
       ++step_;
       ++total_steps_;
+      check_interrupt("fit");
       if (!callbacks_.empty()) {
         const Logs logs = callbacks_.needs_batch_logs() ? state_.logs() : Logs{};
         callbacks_.each([&](Callback& callback) { callback.on_train_batch_end(step, logs); });
@@ -359,6 +396,7 @@ class Trainer : public TrainRun {
   FitOptions options_;
   CallbackList callbacks_;
   ProgressLine progress_;
+  Watchdog* watchdog_ = nullptr;  // while it runs
   History history_;
   std::vector<int64_t> indices_;
   int64_t steps_ = 0;

@@ -37,6 +37,8 @@ class History {
 
   // What was saved, and whether the last save is on disk.
   const CheckpointSummary& checkpoints() const { return checkpoints_; }
+  // Whether epochs became slower while training went on, and why: a sentence, or empty.
+  const std::string& slowdown() const { return slowdown_; }
 
   // Where each epoch's time went, the first one explained.
   EpochReport epoch_report() const { return EpochReport(record_); }
@@ -53,7 +55,7 @@ class History {
   std::map<std::string, std::vector<double>> metrics_;
   std::vector<int> epochs_;
   int64_t skipped_steps_ = 0;
-  std::string bad_loss_;
+  std::string bad_loss_, slowdown_;
   CheckpointSummary checkpoints_;
   RunRecord record_;
 };

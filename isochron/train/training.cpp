@@ -180,7 +180,7 @@ TrainingState::Plan& TrainingState::plan_for(StepKind kind, const Columns& colum
     return plans_.front();
   }
   ScopedSpan span(Phase::trace, "trace");
-  Plan plan{kind, feed, {}, columns.x.size(), columns.y.size(), columns.weight.size(), nullptr};
+  Plan plan{kind, feed, {}, columns.x.size(), columns.y.size(), columns.weight.size(), nullptr, false};
   for (const Tensor* column : used)
     plan.arguments.push_back(
         {column->dtype(), feed == Feed::gathered ? column->shape() : column->shape().with(0, count)});
@@ -190,6 +190,16 @@ TrainingState::Plan& TrainingState::plan_for(StepKind kind, const Columns& colum
   plans_.push_front(std::move(plan));
   if (plans_.size() > kPlansKept) plans_.pop_back();
   return plans_.front();
+}
+
+TracedPlan& TrainingState::train_plan(const Columns& columns, Feed feed, int64_t count) {
+  return *plan_for(StepKind::train, columns, feed, count).traced;
+}
+
+MemoryNeed TrainingState::memory_of(TracedPlan& plan, StepKind kind, const Columns& columns, int64_t count) const {
+  const SmallVector<const Tensor*, 8> data = columns.used(kind != StepKind::predict);
+  return memory_need(*model_, kind == StepKind::train ? &*options.optimizer : nullptr, plan.executable(),
+                     {data.begin(), data.end()}, count, input_);
 }
 
 // "x holds nan in row 17": the first row of this batch that is not finite, of the column a search ended at.
@@ -217,6 +227,11 @@ std::string TrainingState::origin_of_bad_loss(Plan& plan, const Columns& columns
 StepResult TrainingState::step(StepKind kind, const Columns& columns, Feed feed, int64_t first, int64_t count,
                                const int64_t* indices, std::span<void* const> predictions) {
   Plan& plan = plan_for(kind, columns, feed, count);
+  if (!plan.checked) {
+    constexpr const char* kNames[] = {"fit", "evaluate", "predict"};
+    preflight(kNames[static_cast<size_t>(kind)], memory_of(*plan.traced, kind, columns, count));
+    plan.checked = true;
+  }
   SmallVector<const void*, 9> pointers;
   const auto add = [&](const Tensor& column) {
     const auto* bytes = static_cast<const std::byte*>(column.raw_data());
@@ -234,6 +249,7 @@ StepResult TrainingState::step(StepKind kind, const Columns& columns, Feed feed,
   try {
     // Once warned there is nothing to stop for.
     plan.traced->run(arguments, results, /*check_numbers=*/!warns || bad_loss_.empty());
+    steps_run_.fetch_add(1, std::memory_order_relaxed);
     return StepResult::done;
   } catch (const RowError& error) {
     const int64_t labels = columns.y.empty() ? 1 : columns.y[0].elements();

@@ -1,12 +1,14 @@
 // What compile() leaves in a model: loss, metrics, optimizer, and the plans of its steps by shape.
 #pragma once
 
+#include <atomic>
 #include <list>
 #include <memory>
 #include <vector>
 
 #include "isochron/exec/function.h"
 #include "isochron/nn/model.h"
+#include "isochron/train/preflight.h"
 
 namespace isochron {
 
@@ -38,6 +40,8 @@ class TrainingState {
   // Why the first such loss since this was last cleared was not finite.
   const std::string& bad_loss() const { return bad_loss_; }
   void clear_bad_loss() { bad_loss_.clear(); }
+  // Steps of all kinds so far, for those who watch.
+  const std::atomic<int64_t>& steps_run() const { return steps_run_; }
   void reset_metrics();
   // Loss and metrics so far.
   Logs logs() const;
@@ -51,6 +55,11 @@ class TrainingState {
   std::vector<Variable> updated_variables() const;
   std::vector<int64_t> step_shapes() const;
   void prepare(std::span<const int64_t> step_shapes);
+  // What the input pipeline holds, for checking what fits into memory.
+  void use_input(InputMemory input) { input_ = input; }
+  // The plan of a training step on such a batch, compiled if need be and not checked for whether it fits.
+  TracedPlan& train_plan(const Columns& columns, Feed feed, int64_t count);
+  MemoryNeed memory_of(TracedPlan& plan, StepKind kind, const Columns& columns, int64_t count) const;
 
   CompileOptions options;
 
@@ -61,6 +70,7 @@ class TrainingState {
     std::vector<TensorSpec> arguments;
     size_t x, y, weight;  // columns among the arguments
     std::unique_ptr<TracedPlan> traced;
+    bool checked = false;  // that it fits into memory
   };
   const Plan* last_training_plan() const;
   Plan& plan_for(StepKind kind, const Columns& columns, Feed feed, int64_t count);
@@ -83,6 +93,8 @@ class TrainingState {
   std::vector<Output> outputs_;
   std::list<Plan> plans_;  // most recently used first
   std::string bad_loss_;
+  InputMemory input_;
+  std::atomic<int64_t> steps_run_{0};
 };
 
 }  // namespace isochron

@@ -9,6 +9,7 @@
 #include "isochron/ops/random_key.h"
 #include "isochron/ops/reduce.h"
 #include "isochron/ops/shape_ops.h"
+#include "isochron/tensor/deferred.h"
 #include "reference.h"
 
 namespace isochron {
@@ -118,7 +119,29 @@ TEST(Initializers, SayWhatDoesNotFit) {
   EXPECT_ERROR(initializers::variance_scaling({.scale = 0}), ValueError, "scale must be positive");
   EXPECT_ERROR(initializers::random_uniform({.minval = 1, .maxval = 0}), ValueError, "minval must be below maxval");
   EXPECT_ERROR(Initializer("orthogonal")({5}), ShapeError, "at least two axes");
-  EXPECT_ERROR(Initializer("zeros")({1 << 20, 1 << 20, 1 << 10}), MemoryError, "GB");
+}
+
+TEST(Initializers, TakeNoMemoryForALargeTensorBeforeItIsRead) {
+  const Tensor huge = Initializer("zeros")({1 << 20, 1 << 20, 8});
+  EXPECT_FALSE(is_present(huge.value().node->results[0]));
+  EXPECT_ERROR(huge.raw_data(), MemoryError, "GB");
+  EXPECT_ERROR(Initializer("zeros")({1 << 20, 1 << 20, 1 << 10}), MemoryError,
+               "has no room for a tensor of 4503600 GB");
+}
+
+TEST(Initializers, GiveALargeTensorTheNumbersOfItsTurn) {
+  const Shape shape{4200, 4000};
+  set_seed(5);
+  const Tensor large = Initializer("glorot_uniform")(shape);
+  const Tensor small = Initializer("glorot_uniform")({3});
+  set_seed(5);
+  Initializer("zeros")({1});  // takes the turn of the large one
+  EXPECT_TRUE(same_elements(small, Initializer("glorot_uniform")({3})));
+  ASSERT_FALSE(is_present(large.value().node->results[0]));
+  const double limit = std::sqrt(6.0 / 8200);
+  for (const int64_t at : {int64_t{0}, large.elements() / 2, large.elements() - 1})
+    EXPECT_LE(std::fabs(large.data<float>()[at]), limit);
+  EXPECT_NE(large.data<float>()[0], large.data<float>()[1]);
 }
 
 }  // namespace

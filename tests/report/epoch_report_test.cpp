@@ -140,6 +140,19 @@ TEST(EpochReport, CallbacksAreListedAndAHeavyOneIsNamed) {
   EXPECT_THAT(report.sentence(), Not(HasSubstr("CSVLogger")));
 }
 
+TEST(EpochReport, WhatWasWrittenAndKeptIsTold) {
+  RunRecord run = record_of({bare(1, 2), bare(2, 2), bare(3, 2)});
+  EXPECT_THAT(EpochReport(run).to_string(), Not(HasSubstr("Written")));
+  // 3 MB are written in each of the epochs after the first.
+  for (size_t i = 0; i < 3; ++i) {
+    run.epochs[i].start = 2.0 * static_cast<double>(i);
+    run.samples.push_back(
+        {run.epochs[i].start + 2,
+         {{"write_chars", 3e6 * static_cast<double>(i + 1)}, {"output_files", 5}, {"output_bytes", 2e6}}});
+  }
+  EXPECT_THAT(EpochReport(run).to_string(), HasSubstr("Written: 3 MB an epoch, 9 MB in all; 5 files of 2 MB kept.\n"));
+}
+
 TEST(EpochReport, AnOpenEpochIsMentioned) {
   RunRecord run;
   run.open_epoch = OpenEpoch{1, 0.5, 17, 32};

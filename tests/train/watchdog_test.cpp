@@ -1,0 +1,206 @@
+#include "isochron/train/watchdog.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <mutex>
+
+#include "isochron/base/interrupt.h"
+#include "isochron/data/dataset.h"
+#include "isochron/nn/nn.h"
+#include "isochron/ops/create.h"
+#include "isochron/optim/optimizers.h"
+#include "isochron/train/callback.h"
+#include "isochron/train/history.h"
+#include "isochron/train/slowdown.h"
+
+namespace isochron {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// What a function that "never" returns waits for.
+struct Gate {
+  std::atomic<bool> open{false};
+  void wait() const {
+    while (!open) usleep(2000);
+  }
+};
+
+struct Reports {
+  std::mutex mutex;
+  std::vector<std::string> texts;
+  WatchdogOptions options(OnStall action, Gate* opens = nullptr) {
+    return {
+        .action = action, .first_step_limit = 0.2, .least_limit = 0.2, .on_report = [=, this](const std::string& text) {
+          std::lock_guard lock(mutex);
+          texts.push_back(text);
+          if (opens) opens->open = true;
+        }};
+  }
+};
+
+Sequential small_model() {
+  Sequential model{Dense(1)};
+  model.compile({.optimizer = SGD(0.01), .loss = "mse"});
+  return model;
+}
+
+[[gnu::noinline]] void wait_at_a_gate(const Gate& gate) {
+  gate.wait();
+  asm volatile("");  // no tail call
+}
+
+// Elements (x, y) of which `stuck` waits at the gate.
+data::Dataset gated(std::shared_ptr<Gate> gate, int64_t stuck, int64_t threads) {
+  const Tensor x = ones({40, 3}), y = ones({40, 1});
+  return data::from_tensor_slices(x, y)
+      .map(
+          [=](const Tensor& a, const Tensor& b, const data::ElementContext& at) {
+            if (at.index == stuck) wait_at_a_gate(*gate);
+            return std::pair(a, b);
+          },
+          {.num_parallel_calls = threads, .name = "decode"})
+      .batch(4);
+}
+
+TEST(Watchdog, NamesTheMapThatDoesNotReturn) {
+  const auto gate = std::make_shared<Gate>();
+  Reports reports;
+  Sequential model = small_model();
+  const History history = model.fit(
+      gated(gate, 13, 2), {.epochs = 1, .verbose = 0, .watchdog = reports.options(OnStall::warn, gate.get())});
+  ASSERT_EQ(reports.texts.size(), 1u);
+  EXPECT_THAT(
+      reports.texts[0],
+      AllOf(HasSubstr("no step has ended for"), HasSubstr(": stuck, in epoch 1 of 1"), HasSubstr("phase     input"),
+            HasSubstr("map(decode, 2 in parallel) has been at element 13 for"), HasSubstr("(isochron-data), asleep"),
+            HasSubstr("wait_at_a_gate"), HasSubstr("of memory available")));
+  ASSERT_TRUE(history.record().find_fact("watchdog"));
+  EXPECT_THAT(history.record().find_fact("watchdog")->value, HasSubstr("stuck"));
+}
+
+TEST(Watchdog, NamesACallbackThatDoesNotReturn) {
+  const auto gate = std::make_shared<Gate>();
+  Reports reports;
+  Sequential model = small_model();
+  auto callback = std::make_shared<LambdaCallback>(
+      LambdaCallback::Hooks{.on_epoch_end = [=](int, const Logs&) { wait_at_a_gate(*gate); }});
+  model.fit(ones({8, 3}), ones({8, 1}),
+            {.verbose = 0, .callbacks = {callback}, .watchdog = reports.options(OnStall::dump, gate.get())});
+  ASSERT_EQ(reports.texts.size(), 1u);
+  EXPECT_THAT(reports.texts[0], AllOf(HasSubstr("phase     callback"), HasSubstr("training  thread"),
+                                      HasSubstr("wait_at_a_gate"), HasSubstr("they usually take")));
+}
+
+TEST(Watchdog, TellsSlowFromStuck) {
+  Reports reports;
+  Sequential model = small_model();
+  const Tensor x = ones({300, 3}), y = ones({300, 1});
+  const auto slow = data::from_tensor_slices(x, y)
+                        .map(
+                            [](const Tensor& a, const Tensor& b) {
+                              usleep(10'000);
+                              return std::pair(a, b);
+                            },
+                            {.name = "slow"})
+                        .batch(300);
+  model.fit(slow, {.verbose = 0, .watchdog = reports.options(OnStall::warn)});
+  ASSERT_FALSE(reports.texts.empty());
+  EXPECT_THAT(reports.texts[0], AllOf(HasSubstr(": slow,"), Not(HasSubstr("stuck"))));
+}
+
+TEST(Watchdog, EndsTheTrainingAndKeepsTheWeights) {
+  const auto gate = std::make_shared<Gate>();
+  Reports reports;
+  Sequential model = small_model();
+  class Saves : public Callback {
+   public:
+    void on_abort(const std::string& report) override {
+      seen = report;
+      saved = model()->get_weights();
+    }
+    std::string seen;
+    std::vector<Tensor> saved;
+  };
+  const auto saves = std::make_shared<Saves>();
+  std::string message;
+  {
+    const data::Dataset input = gated(gate, 13, 2);
+    try {
+      model.fit(input, {.verbose = 0, .callbacks = {saves}, .watchdog = reports.options(OnStall::abort)});
+    } catch (const StallError& error) {
+      message = error.what();
+    }
+  }  // its threads are left to themselves: nobody waits for them here
+  gate->open = true;
+  EXPECT_THAT(message,
+              AllOf(HasSubstr("ended by the watchdog after 3 steps"), HasSubstr("map(decode, 2 in parallel)")));
+  EXPECT_THAT(saves->seen, HasSubstr("element 13"));
+  ASSERT_EQ(saves->saved.size(), 2u);
+  EXPECT_TRUE(same_elements(saves->saved[0], model.get_weights()[0]));
+  // The model goes on with other data.
+  EXPECT_NO_THROW(model.fit(ones({8, 3}), ones({8, 1}), {.verbose = 0}));
+}
+
+TEST(Watchdog, SaysNothingWhileStepsEnd) {
+  Reports reports;
+  Sequential model = small_model();
+  auto callback = std::make_shared<LambdaCallback>(
+      LambdaCallback::Hooks{.on_train_batch_begin = [](int64_t, const Logs&) { usleep(20'000); }});
+  model.fit(ones({160, 3}), ones({160, 1}),
+            {.batch_size = 4, .verbose = 0, .callbacks = {callback}, .watchdog = reports.options(OnStall::abort)});
+  EXPECT_TRUE(reports.texts.empty());
+}
+
+TEST(Watchdog, IsSilentWhenOff) {
+  const auto gate = std::make_shared<Gate>();
+  Reports reports;
+  Sequential model = small_model();
+  auto callback = std::make_shared<LambdaCallback>(
+      LambdaCallback::Hooks{.on_epoch_end = [](int, const Logs&) { usleep(1'000'000); }});
+  model.fit(ones({8, 3}), ones({8, 1}),
+            {.verbose = 0, .callbacks = {callback}, .watchdog = reports.options(OnStall::off)});
+  EXPECT_TRUE(reports.texts.empty());
+}
+
+// A run of which epoch i took seconds[i].
+RunRecord run_of(const std::vector<double>& seconds) {
+  RunRecord run;
+  run.source = run.framework = "isochron";
+  double now = 0;
+  for (size_t i = 0; i < seconds.size(); ++i) {
+    Epoch epoch{.index = static_cast<int>(i) + 1, .start = now, .seconds = seconds[i], .steps = 100};
+    epoch.phases[static_cast<size_t>(Phase::forward)] = 0.1;
+    epoch.phases[static_cast<size_t>(Phase::callback)] = seconds[i] - 0.1;
+    run.epochs.push_back(epoch);
+    now += seconds[i];
+  }
+  run.seconds = now;
+  return run;
+}
+
+TEST(Slowdown, IsNamedWithItsCause) {
+  RunRecord run = run_of({1.0, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0});
+  const std::string text = note_slowdown(run);
+  EXPECT_THAT(text, HasSubstr("epochs became slower (train.callback)"));
+  ASSERT_TRUE(run.find_fact("slowdown"));
+  EXPECT_EQ(run.find_fact("slowdown")->value, text);
+  EXPECT_THAT(EpochReport(run).to_string(), HasSubstr("Slower: epochs became slower"));
+}
+
+TEST(Slowdown, IsNotSeenWhereThereIsNone) {
+  for (const std::vector<double>& seconds :
+       {std::vector<double>{9, 1, 1, 1.05, 1, 0.95, 1, 1}, {1, 1, 1}, {1, 0.001, 0.001, 0.002, 0.003, 0.004}}) {
+    RunRecord run = run_of(seconds);
+    EXPECT_EQ(note_slowdown(run), "");
+    EXPECT_FALSE(run.find_fact("slowdown"));
+  }
+}
+
+}  // namespace
+}  // namespace isochron
