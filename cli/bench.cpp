@@ -10,11 +10,13 @@
 #include "cli/command.h"
 #include "isochron/base/clock.h"
 #include "isochron/base/files.h"
+#include "isochron/base/median.h"
 #include "isochron/base/memory_info.h"
 #include "isochron/base/names.h"
 #include "isochron/base/rng.h"
 #include "isochron/exec/plan_flops.h"
 #include "isochron/isochron.h"
+#include "isochron/profiler/machine_peak.h"
 
 namespace isochron::cli {
 namespace {
@@ -63,13 +65,6 @@ std::vector<BenchStudy>& studies() {
 
 }  // namespace
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const size_t n = values.size();
-  return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
 Tensor random_rows(const Shape& shape) {
   std::vector<float> values(static_cast<size_t>(shape.elements()));
   fill_uniform(values.data(), {.seed = 1, .stream = 0}, 0, shape.elements(), 0.f, 1.f);
@@ -100,7 +95,7 @@ BenchResult bench_train(Model& model, const Tensor& x, const Tensor& y, int64_t 
   if (!options.record.empty()) history.save_record(options.record);
   const std::vector<double> later(result.epochs_ms.begin() + (result.epochs_ms.size() > 1 ? 1 : 0),
                                   result.epochs_ms.end());
-  result.step_us = median(later) * 1e3 / static_cast<double>(steps);
+  result.step_us = median_of(later) * 1e3 / static_cast<double>(steps);
   for (const Epoch& epoch : history.record().epochs)
     for (const Phase phase : {Phase::build, Phase::trace, Phase::compile})
       result.compile_ms += epoch.phases[static_cast<size_t>(phase)] * 1e3;
@@ -194,7 +189,7 @@ int run() {
   const BenchResult result = found->run(options.epochs > 0 ? options.epochs : found->usual_epochs);
   const double rss = static_cast<double>(resident_bytes()) / (1 << 20);
   if (profile && !options.trace.empty()) profile->export_chrome_trace(options.trace);
-  const double flops = largest_plan_flops(), peak = peak_flops_per_thread() * get_num_threads();
+  const double flops = largest_plan_flops(), peak = profiler::peak_flops();
   const double share = peak > 0 ? 100 * flops / (result.step_us * 1e-6) / peak : 0;
   if (options.json) {
     const auto list = [](const std::vector<double>& values) {
@@ -219,7 +214,7 @@ int run() {
   fmt::print("  process start to first step  {:9.2f} ms\n",
              seconds_between(process_start_ns(), result.first_step_ns) * 1e3);
   fmt::print("  first epoch                  {:9.2f} ms\n", result.epochs_ms.front());
-  if (!later.empty()) fmt::print("  later epochs, median         {:9.2f} ms\n", median(later));
+  if (!later.empty()) fmt::print("  later epochs, median         {:9.2f} ms\n", median_of(later));
   fmt::print("  step                         {:9.1f} us", result.step_us);
   share > 0 ? fmt::print(", {:.1f} % of peak ({:.3f} of {:.1f} GFLOP/s)\n", share,
                          flops * 1e-3 / std::max(result.step_us, 1e-9), peak * 1e-9)

@@ -46,11 +46,8 @@ struct RegisteredStudies {
   RegisteredStudies(std::initializer_list<BenchStudy> some);
 };
 
-double median(std::vector<double> values);
 // Trains the compiled model by fit() and times it.
 BenchResult bench_train(Model& model, const Tensor& x, const Tensor& y, int64_t batch, int epochs);
-// Float operations a second of one thread at most, on this instruction set; 0 where that is not known.
-double peak_flops_per_thread();
 // The same in every run: numbers in [0, 1), labels in [0, classes).
 Tensor random_rows(const Shape& shape);
 Tensor random_labels(int64_t rows, int64_t classes);

@@ -8,6 +8,7 @@
 
 #include "cli/bench.h"
 #include "isochron/base/clock.h"
+#include "isochron/base/median.h"
 #include "isochron/base/rng.h"
 
 namespace isochron::cli {
@@ -70,7 +71,7 @@ void checkpoint(const std::string& folder, int saves, bool json) {
   std::vector<double> quiet, stalls, next, extra;
   for (size_t i = 1; i < clock->ms.size(); ++i)
     if ((i + 1) % kEvery >= kEvery / 2) quiet.push_back(clock->ms[i]);
-  const double step_ms = median(quiet);
+  const double step_ms = median_of(quiet);
   for (size_t i = kEvery - 1; i + kEvery / 2 < clock->ms.size(); i += kEvery) {
     double more = 0;
     for (size_t k = 0; k < kEvery / 2; ++k) more += clock->ms[i + k] - step_ms;
@@ -81,15 +82,15 @@ void checkpoint(const std::string& folder, int saves, bool json) {
   const CheckpointSummary& summary = history.checkpoints();
   const double save_speed = static_cast<double>(summary.bytes) * 1e-6 / summary.write_seconds;
   // The first one may have to wait for the memory of the copy.
-  const double stall_ms = median(stalls), first_ms = stalls.empty() ? 0 : stalls.front();
-  const double disk_speed_median = median(disk);
+  const double stall_ms = median_of(stalls), first_ms = stalls.empty() ? 0 : stalls.front();
+  const double disk_speed_median = median_of(disk);
   if (json) {
     fmt::print(
         "{{\"workload\": \"checkpoint\", \"save_mb_per_s\": {:.1f}, \"disk_mb_per_s\": {:.1f}, \"stall_ms\": {:.2f}, "
         "\"step_ms\": {:.2f}, \"next_step_ms\": {:.2f}, \"extra_ms\": {:.2f}, \"first_stall_ms\": {:.2f}, \"saves\": "
         "{}, \"state_mb\": {:.1f}, "
         "\"weights_mb\": {:.1f}}}\n",
-        save_speed, disk_speed_median, stall_ms, step_ms, median(next), median(extra), first_ms, summary.saved,
+        save_speed, disk_speed_median, stall_ms, step_ms, median_of(next), median_of(extra), first_ms, summary.saved,
         static_cast<double>(saved_bytes) * 1e-6, static_cast<double>(weights) * 1e-6);
     return;
   }
@@ -98,8 +99,8 @@ void checkpoint(const std::string& folder, int saves, bool json) {
   fmt::print("  step                         {:9.1f} ms\n", step_ms);
   fmt::print("  training stands for a save   {:9.1f} ms\n", stall_ms);
   fmt::print("  for the first one            {:9.1f} ms\n", first_ms);
-  fmt::print("  the step after that          {:9.1f} ms\n", median(next));
-  fmt::print("  all a save adds to training  {:9.1f} ms\n", median(extra));
+  fmt::print("  the step after that          {:9.1f} ms\n", median_of(next));
+  fmt::print("  all a save adds to training  {:9.1f} ms\n", median_of(extra));
   fmt::print("  written, fsync included      {:9.0f} MB/s\n", save_speed);
   fmt::print("  the disk alone, like dd      {:9.0f} MB/s\n", disk_speed_median);
 }

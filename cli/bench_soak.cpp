@@ -9,6 +9,7 @@
 
 #include "cli/bench.h"
 #include "isochron/base/clock.h"
+#include "isochron/base/median.h"
 #include "isochron/base/memory_info.h"
 
 namespace isochron::cli {
@@ -69,8 +70,8 @@ std::string list_text(const std::vector<double>& values, int digits) {
 void print_trend(const char* what, const std::vector<double>& values, const char* unit) {
   if (values.size() < 3) return;
   const size_t part = std::max<size_t>(1, values.size() / 10);
-  const double early = median({values.begin() + 1, values.begin() + 1 + static_cast<ptrdiff_t>(part)});
-  const double late = median({values.end() - static_cast<ptrdiff_t>(part), values.end()});
+  const double early = median_of({values.begin() + 1, values.begin() + 1 + static_cast<ptrdiff_t>(part)});
+  const double late = median_of({values.end() - static_cast<ptrdiff_t>(part), values.end()});
   fmt::print("  {:<12} {:>12.3f} {:<3} at first, {:>12.3f} {:<3} at the end\n", what, early, unit, late, unit);
 }
 

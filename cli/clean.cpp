@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "isochron/base/escape.h"
 #include "isochron/base/run_folder.h"
 #include "isochron/base/seconds_text.h"
 
@@ -30,26 +31,14 @@ std::string age_text(int64_t seconds) {
   return fmt::format("{} min", seconds / 60);
 }
 
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) < 0x20)
-      out += fmt::format("\\u{:04x}", c);
-    else
-      out += c;
-  }
-  return out + '"';
-}
-
 void print_json(const std::vector<RunFolderInfo>& folders) {
   std::string list;
   for (const RunFolderInfo& folder : folders)
     list += fmt::format(
         R"({}{{"path":{},"pid":{},"alive":{},"command":{},"files":{},"bytes":{},"age_seconds":{},"removed":{}}})",
-        list.empty() ? "" : ",", quoted(folder.path), folder.pid, folder.alive, quoted(folder.command), folder.files,
-        folder.bytes, folder.age_seconds, options.yes && !folder.alive);
-  fmt::print("{{\"root\":{},\"removes\":{},\"folders\":[{}]}}\n", quoted(run_folders_root()), options.yes, list);
+        list.empty() ? "" : ",", json_quoted(folder.path), folder.pid, folder.alive, json_quoted(folder.command),
+        folder.files, folder.bytes, folder.age_seconds, options.yes && !folder.alive);
+  fmt::print("{{\"root\":{},\"removes\":{},\"folders\":[{}]}}\n", json_quoted(run_folders_root()), options.yes, list);
 }
 
 void print_table(const std::vector<RunFolderInfo>& folders) {

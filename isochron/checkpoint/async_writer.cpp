@@ -1,16 +1,16 @@
 #include "isochron/checkpoint/async_writer.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
 
 #include "isochron/base/clock.h"
+#include "isochron/base/native_stack.h"
+#include "isochron/base/signals_blocked.h"
 #include "isochron/checkpoint/weights_file.h"
 
 namespace isochron {
@@ -46,11 +46,8 @@ AsyncWriter::~AsyncWriter() {
 void AsyncWriter::start() {
   if (thread_.joinable()) return;
   // Signals belong to the user's threads; a file-size limit then is an error of write(), not the end of the process.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalsBlocked blocked;
   thread_ = std::thread([this] { loop(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void AsyncWriter::reserve(int64_t bytes) {
@@ -109,7 +106,7 @@ void AsyncWriter::finish() {
 void AsyncWriter::loop() {
   pthread_setname_np(pthread_self(), "isochron-saves");
   // Training goes first; much lower, and a tenth of a second of checksums takes seconds on a busy machine.
-  setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), 5);
+  setpriority(PRIO_PROCESS, static_cast<id_t>(this_thread_id()), 5);
   std::unique_lock lock(mutex_);
   const auto work = [this] { return stop_ || retry_now_ || fresh() || reserve_bytes_ > 0 || !unwanted_.empty(); };
   for (;;) {

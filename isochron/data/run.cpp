@@ -7,6 +7,7 @@
 #include <exception>
 
 #include "isochron/base/clock.h"
+#include "isochron/base/native_stack.h"
 #include "isochron/data/parallel.h"
 
 namespace isochron::data {
@@ -32,14 +33,17 @@ void StageCounters::fold(const StageCounters& other) {
 }
 
 Worker::Worker(Run& run, bool is_consumer)
-    : thread_id(gettid()), consumer(is_consumer), run_(run.root()), counters_(static_cast<size_t>(run.stages())) {
+    : thread_id(this_thread_id()),
+      consumer(is_consumer),
+      run_(run.root()),
+      counters_(static_cast<size_t>(run.stages())) {
   note_disk_reads();
   std::lock_guard lock(run_.mutex_);
   run_.workers_.push_back(this);
 }
 
 void Worker::begin_pass() {
-  thread_id.store(gettid(), std::memory_order_relaxed);
+  thread_id.store(this_thread_id(), std::memory_order_relaxed);
   read_in_thread_ = 0;  // what it read before is none of ours
   note_disk_reads();
 }
@@ -47,7 +51,7 @@ void Worker::begin_pass() {
 void Worker::note_disk_reads() {
   const DiskReads now = disk_reads_of_this_thread(), more = now - std::exchange(disk_seen_, now);
   // A pass may be handed to another thread, whose figures have nothing to do with those of the one before.
-  const int thread = gettid();
+  const int thread = this_thread_id();
   if (std::exchange(read_in_thread_, thread) != thread || counters_.empty()) return;
   // Rows copied out of mapped files run no code of their source, which is the first stage then.
   StageCounters& reader = counters(std::max(0, last_stage_));

@@ -1,4 +1,5 @@
 #include "isochron/diagnose/case.h"
+#include "isochron/base/median.h"
 
 #include <fmt/core.h>
 
@@ -169,13 +170,6 @@ std::string Case::epochs_text(const std::vector<size_t>& positions) const {
   }
   if (positions.size() > kMost) text += fmt::format(" and {} more", positions.size() - kMost);
   return text;
-}
-
-double median_of(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : 0.5 * (values[half - 1] + values[half]);
 }
 
 std::string time_text(double seconds) {

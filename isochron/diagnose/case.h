@@ -75,7 +75,6 @@ class Case {
   bool matches_slow(const std::vector<int>& indices) const;
 };
 
-double median_of(std::vector<double> values);
 // "8.2 s", "1.4 min", "2.1 h": as a person would say it.
 std::string time_text(double seconds);
 std::string percent_text(double share);

@@ -1,4 +1,5 @@
 #include "isochron/diagnose/epoch_shape.h"
+#include "isochron/base/median.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,14 +18,6 @@ constexpr double kJump = 0.4;       // a step's own part of the whole range, at 
 
 double mean(const double* first, const double* last) {
   return std::accumulate(first, last, 0.0) / static_cast<double>(last - first);
-}
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return 0.5 * (*middle + *std::max_element(values.begin(), middle));
 }
 
 double squares(const double* first, const double* last) {
@@ -74,7 +67,7 @@ std::vector<double> logarithms(const std::vector<double>& values) {
 double usual_of(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   values.resize((values.size() + 1) / 2);
-  return median(values);
+  return median_of(values);
 }
 
 }  // namespace
@@ -84,7 +77,7 @@ EpochShape shape_of(const std::vector<double>& seconds, const std::vector<double
   const size_t n = seconds.size();
   shape.extra.assign(n, 0);
   if (n == 0) return shape;
-  const double blur = resolution.empty() ? 0 : median(resolution);
+  const double blur = resolution.empty() ? 0 : median_of(resolution);
   std::vector<double> later(seconds.begin() + 1, seconds.end());
   if (later.empty()) {
     shape.usual = seconds[0];
@@ -93,7 +86,7 @@ EpochShape shape_of(const std::vector<double>& seconds, const std::vector<double
   const double later_usual = usual_of(later);
   // Against the next epochs rather than all: a later slow-down must not hide a slow start.
   const double next =
-      median({later.begin(), later.begin() + static_cast<std::ptrdiff_t>(std::min<size_t>(later.size(), 3))});
+      median_of({later.begin(), later.begin() + static_cast<std::ptrdiff_t>(std::min<size_t>(later.size(), 3))});
   const double start_base = std::min(next, std::max(later_usual, seconds[1] * 0.5));
   shape.first_overhead = seconds[0] - start_base;
   shape.first_is_slow = seconds[0] > kSlowFirst * start_base && shape.first_overhead > kSlowFirstSeconds + 2 * blur;
@@ -105,7 +98,7 @@ EpochShape shape_of(const std::vector<double>& seconds, const std::vector<double
   const bool uneven = rest.size() >= 2 && *slowest > kSpread * *fastest && *slowest - *fastest > 4 * blur + 0.02;
   Symptom later_symptom = Symptom::healthy;
   std::vector<double> later_extra(n, 0);
-  double base = median(rest);
+  double base = median_of(rest);
   size_t change = 0;
   if (uneven) {
     const Fit line = fit_line(rest), curve = fit_line(logarithms(rest));
@@ -113,8 +106,8 @@ EpochShape shape_of(const std::vector<double>& seconds, const std::vector<double
     const double trend = std::max(line.slope > 0 ? line.explained : 0, curve.slope > 0 ? curve.explained : 0);
     const double stepped = std::max(step.explained, jump.explained);
     const size_t split = step.explained >= jump.explained ? step.split : jump.split;
-    const double before = split > 0 ? median({rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(split)}) : 0;
-    const double after = split > 0 ? median({rest.begin() + static_cast<std::ptrdiff_t>(split), rest.end()}) : 0;
+    const double before = split > 0 ? median_of({rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(split)}) : 0;
+    const double after = split > 0 ? median_of({rest.begin() + static_cast<std::ptrdiff_t>(split), rest.end()}) : 0;
     if (std::max(trend, stepped) >= kTrendFit && after > kSlowEpoch * before) {
       // Of a jump one rise is most; many small ones are a trend even if the machine's noise bends its end.
       double largest_rise = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "isochron/base/median.h"
 #include "isochron/diagnose/case.h"
 
 namespace isochron {

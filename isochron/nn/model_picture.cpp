@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "isochron/base/escape.h"
 #include "isochron/base/files.h"
 #include "isochron/nn/model.h"
 #include "isochron/nn/model_graph.h"
@@ -21,23 +22,6 @@ struct Box {
   double x = 0, width = kLaneWidth;  // x is the middle
   std::vector<size_t> above, below;
 };
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else
-      out += c;
-  }
-  return out;
-}
 
 size_t characters(const std::string& text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
@@ -149,7 +133,7 @@ class Picture {
         "</style>\n<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" "
         "markerHeight=\"7\" orient=\"auto\"><polygon points=\"0,0 8,4 0,8\" fill=\"#6b7f99\"/></marker></defs>\n"
         "<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n",
-        width, height, escaped(name));
+        width, height, markup_escaped(name));
     for (const std::vector<size_t>& line : lines_) out += path(line);
     for (const Box& box : boxes_) {
       if (box.title.empty()) continue;
@@ -157,8 +141,8 @@ class Picture {
           "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\" rx=\"6\"/>\n"
           "<text class=\"name\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text><text class=\"detail\" x=\"{:.1f}\" "
           "y=\"{:.1f}\">{}</text>\n",
-          box.x - box.width / 2, top(box), box.width, kBoxHeight, box.x, top(box) + 19, escaped(box.title), box.x,
-          top(box) + 36, escaped(box.detail));
+          box.x - box.width / 2, top(box), box.width, kBoxHeight, box.x, top(box) + 19, markup_escaped(box.title),
+          box.x, top(box) + 36, markup_escaped(box.detail));
     }
     return out + "</svg>\n";
   }

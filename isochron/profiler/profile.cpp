@@ -7,6 +7,7 @@
 #include <map>
 
 #include "isochron/base/error.h"
+#include "isochron/base/escape.h"
 #include "isochron/base/files.h"
 #include "isochron/profiler/machine_peak.h"
 #include "isochron/profiler/recording.h"
@@ -17,15 +18,6 @@ namespace {
 // The profile that records.
 std::atomic<Recording*> g_recording{nullptr};
 std::mutex g_starting;
-
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-  }
-  return out + '"';
-}
 
 double microseconds(int64_t from_ns, int64_t to_ns) { return static_cast<double>(to_ns - from_ns) * 1e-3; }
 
@@ -149,7 +141,7 @@ void Profile::export_chrome_trace(const std::string& path) const {
       out += fmt::format(
           ",\n{{\"ph\": \"X\", \"cat\": \"{}\", \"name\": {}, \"pid\": 1, \"tid\": {}, \"ts\": {:.3f}, \"dur\": "
           "{:.3f}",
-          category, quoted(name), event.thread, begin, length);
+          category, json_quoted(name), event.thread, begin, length);
     };
     if (event.row < 0) {
       head(fmt::format("ProfilerStep#{}", ++step), "user_annotation");

@@ -4,6 +4,7 @@
 #include <optional>
 #include <sstream>
 
+#include "isochron/base/median.h"
 #include "isochron/readers/tfevents.h"
 
 namespace isochron {
@@ -12,12 +13,6 @@ namespace {
 using Points = std::vector<ScalarPoint>;
 
 constexpr size_t kMostSteps = 4096;
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
-  return values[values.size() / 2];
-}
 
 bool rises(const Points& points) {
   for (size_t i = 1; i < points.size(); ++i)
@@ -87,7 +82,7 @@ void place_steps(RunRecord& run, const Points& points, const std::vector<double>
       last = &points[i];
     }
     if (!head || gaps.size() < 2) continue;
-    const double usual = median(gaps);
+    const double usual = median_of(gaps);
     const double done_steps = static_cast<double>(head->step - low + 1),
                  left_steps = static_cast<double>(high - 1 - last->step);
     // Steps before the first point and behind the last one took as long as the others.

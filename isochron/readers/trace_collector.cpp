@@ -1,4 +1,5 @@
 #include "isochron/readers/trace_collector.h"
+#include "isochron/base/median.h"
 
 #include <algorithm>
 #include <map>
@@ -79,9 +80,7 @@ void TraceCollector::find_steps(uint32_t thread) {
   if (steps_.size() > 1) {
     std::vector<double> durations;
     for (const StepMark& step : steps_) durations.push_back(step.duration);
-    std::nth_element(durations.begin(), durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 2),
-                     durations.end());
-    if (steps_.back().duration < 0.2 * durations[durations.size() / 2]) steps_.pop_back();
+    if (steps_.back().duration < 0.2 * median_of(std::move(durations))) steps_.pop_back();
   }
   if (steps_.size() > kMostSteps) {  // several become one
     const size_t group = (steps_.size() + kMostSteps - 1) / kMostSteps;

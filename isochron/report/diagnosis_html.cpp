@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "isochron/base/escape.h"
 #include "isochron/base/seconds_text.h"
 #include "isochron/diagnose/case.h"
 #include "isochron/report/diagnosis_report.h"
@@ -56,9 +57,9 @@ std::string diagnosis_html(const RunRecord& run, const std::vector<Verdict>& ver
   const bool healthy = first.symptom == Symptom::healthy;
   std::string out =
       fmt::format("<h1>{}.</h1><p class=\"tags\"><span class=\"{}\">{}</span>",
-                  html_escaped(html_sentence(first.summary)), healthy ? "well" : "ill", name_of(first.symptom));
+                  markup_escaped(html_sentence(first.summary)), healthy ? "well" : "ill", name_of(first.symptom));
   if (!healthy) out += fmt::format("<span>{}</span>", name_of(first.cause));
-  if (!run.framework.empty()) out += fmt::format("<span>{}</span>", html_escaped(run.framework));
+  if (!run.framework.empty()) out += fmt::format("<span>{}</span>", markup_escaped(run.framework));
   out += fmt::format("<span>{} epochs</span></p>", run.epochs.size());
   if (!run.epochs.empty() || run.open_epoch) {
     out += "<h2>Epochs</h2>" + bar_chart_html(epoch_rows(run, verdicts));

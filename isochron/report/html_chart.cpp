@@ -1,4 +1,5 @@
 #include "isochron/report/html_chart.h"
+#include "isochron/base/escape.h"
 
 #include <fmt/core.h>
 
@@ -7,36 +8,17 @@
 
 namespace isochron {
 
-std::string html_escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else if (static_cast<unsigned char>(c) < 0x20 && c != '\n')
-      out += ' ';
-    else
-      out += c;
-  }
-  return out;
-}
-
 std::string bar_chart_html(const std::vector<BarRow>& rows) {
   double longest = 0;
   for (const BarRow& row : rows) longest = std::max(longest, std::accumulate(row.parts.begin(), row.parts.end(), 0.0));
   std::string out = "<div class=\"bars\">";
   for (const BarRow& row : rows) {
-    out += fmt::format("<span class=\"label\">{}</span><span class=\"bar\">", html_escaped(row.label));
+    out += fmt::format("<span class=\"label\">{}</span><span class=\"bar\">", markup_escaped(row.label));
     for (size_t k = 0; k < row.parts.size(); ++k)
       if (const double percent = longest > 0 ? 100 * row.parts[k] / longest : 0; percent > 0)
         out += fmt::format("<i class=\"part-{}\" style=\"width:{:.2f}%\"></i>", k, std::max(percent, 0.2));
     if (row.open) out += "<i class=\"open\"></i>";
-    out += fmt::format("</span><span class=\"value\">{}</span>", html_escaped(row.value));
+    out += fmt::format("</span><span class=\"value\">{}</span>", markup_escaped(row.value));
   }
   return out + "</div>";
 }

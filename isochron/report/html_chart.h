@@ -8,8 +8,6 @@
 
 namespace isochron {
 
-std::string html_escaped(std::string_view text);
-
 // One bar per row, made of parts; `parts[k]` takes the colour class `part-k`.
 struct BarRow {
   std::string label;

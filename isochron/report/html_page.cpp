@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "isochron/base/escape.h"
 #include "isochron/base/seconds_text.h"
 #include "isochron/diagnose/case.h"
 #include "isochron/report/html_chart.h"
@@ -36,7 +37,7 @@ footer{margin-top:2.5rem;color:var(--soft);font-size:.8rem}
 std::string with_code(const std::string& text) {
   std::string out;
   bool code = false;
-  for (const char c : html_escaped(text)) {
+  for (const char c : markup_escaped(text)) {
     if (c == '`') {
       out += code ? "</code>" : "<code>";
       code = !code;
@@ -78,9 +79,9 @@ std::string verdict_cards(const std::vector<Verdict>& verdicts) {
                          verdict.symptom == Symptom::slow_overall ? "" : "extra ");
     out += fmt::format("confidence {:.0f} %</p>", verdict.confidence * 100);
     if (i > 0)
-      out += fmt::format("<p>{}.</p>", html_escaped(html_sentence(verdict.summary)));  // the first is the title
+      out += fmt::format("<p>{}.</p>", markup_escaped(html_sentence(verdict.summary)));  // the first is the title
     out += "<ul>";
-    for (const std::string& evidence : verdict.evidence) out += fmt::format("<li>{}</li>", html_escaped(evidence));
+    for (const std::string& evidence : verdict.evidence) out += fmt::format("<li>{}</li>", markup_escaped(evidence));
     out += "</ul>";
     if (!verdict.fix.empty()) out += fmt::format("<p class=\"fix\"><b>What to do.</b> {}</p>", with_code(verdict.fix));
     out += "</div>";
@@ -131,10 +132,10 @@ std::string operation_tables(const RunRecord& run) {
     out += fmt::format(
         "<h2>Operations in {} ({} steps, {})</h2><table><tr><th>operation</th><th>phase</th><th>calls</th><th>self "
         "time</th></tr>",
-        html_escaped(profile.source), profile.steps.size(), seconds_text(profile.seconds));
+        markup_escaped(profile.source), profile.steps.size(), seconds_text(profile.seconds));
     for (size_t i = 0; i < std::min<size_t>(ops.size(), 15); ++i)
       out += fmt::format(
-          "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>", html_escaped(ops[i]->name), name_of(ops[i]->phase),
+          "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>", markup_escaped(ops[i]->name), name_of(ops[i]->phase),
           std::accumulate(ops[i]->counts.begin(), ops[i]->counts.end(), int64_t{0}), seconds_text(total(ops[i])));
     out += "</table>";
   }
@@ -146,7 +147,7 @@ std::string html_page(const std::string& title, const std::string& body, const s
       "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
       "content=\"width=device-width\"><title>{}</title><style>{}</style></head><body>{}<footer>{}</footer></body></"
       "html>\n",
-      html_escaped(title), kStyle, body, html_escaped(footer));
+      markup_escaped(title), kStyle, body, markup_escaped(footer));
 }
 
 }  // namespace isochron

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "isochron/base/escape.h"
+#include "isochron/base/median.h"
 #include "isochron/base/seconds_text.h"
 #include "isochron/diagnose/case.h"
 #include "isochron/diagnose/diagnose.h"
@@ -90,7 +92,7 @@ std::string first_epoch(const RunRecord& run) {
 
 std::string curve(const std::string& title, const std::vector<std::pair<double, double>>& points,
                   const std::vector<double>& marks) {
-  return fmt::format("<p class=\"legend\">{}</p>{}", html_escaped(title),
+  return fmt::format("<p class=\"legend\">{}</p>{}", markup_escaped(title),
                      curve_svg(points, marks, points.back().first));
 }
 
@@ -129,14 +131,14 @@ std::string input_stages(const RunRecord& run) {
     for (const InputStage& stage : run.input_stages) {
       const double each = stage.elements > 0 ? stage.busy_seconds / static_cast<double>(stage.elements) : 0;
       out += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
-                         html_escaped(stage.name), stage.elements, seconds_text(stage.busy_seconds), seconds_text(each),
-                         stage.threads > 0 ? std::to_string(stage.threads) : "-",
+                         markup_escaped(stage.name), stage.elements, seconds_text(stage.busy_seconds),
+                         seconds_text(each), stage.threads > 0 ? std::to_string(stage.threads) : "-",
                          stage.threads > 0 ? seconds_text(stage.wait_seconds) : "-");
     }
     out += "</table></div>";
   }
   for (const Fact& fact : run.facts)
-    if (fact.key == "input.verdict") out += fmt::format("<p>{}.</p>", html_escaped(html_sentence(fact.value)));
+    if (fact.key == "input.verdict") out += fmt::format("<p>{}.</p>", markup_escaped(html_sentence(fact.value)));
   return out.empty() ? out : "<h2>Input</h2>" + out;
 }
 
@@ -144,7 +146,7 @@ std::string callbacks(const std::vector<Figure>& figures) {
   std::string out;
   for (const Figure& figure : figures)
     if (figure.name.starts_with("callback "))
-      out += fmt::format("<tr><td>{}</td><td>{}</td></tr>", html_escaped(figure.name.substr(9)), figure_text(figure));
+      out += fmt::format("<tr><td>{}</td><td>{}</td></tr>", markup_escaped(figure.name.substr(9)), figure_text(figure));
   return out.empty() ? out : "<h2>Callbacks</h2><table><tr><th>callback</th><th>an epoch</th></tr>" + out + "</table>";
 }
 
@@ -174,12 +176,12 @@ std::string run_html(const RunRecord& run) {
   const bool healthy = verdicts.front().symptom == Symptom::healthy;
   const std::string sentence = EpochReport(run).sentence();
   const std::string title = healthy ? sentence : html_sentence(verdicts.front().summary) + ".";
-  std::string out = fmt::format("<h1>{}</h1><p class=\"tags\"><span class=\"{}\">{}</span>", html_escaped(title),
+  std::string out = fmt::format("<h1>{}</h1><p class=\"tags\"><span class=\"{}\">{}</span>", markup_escaped(title),
                                 healthy ? "well" : "ill", name_of(verdicts.front().symptom));
   if (!healthy) out += fmt::format("<span>{}</span>", name_of(verdicts.front().cause));
-  if (!run.framework.empty()) out += fmt::format("<span>{}</span>", html_escaped(run.framework));
+  if (!run.framework.empty()) out += fmt::format("<span>{}</span>", markup_escaped(run.framework));
   out += fmt::format("<span>{} epochs</span></p>", run.epochs.size());
-  if (!healthy) out += fmt::format("<p>{}</p>", html_escaped(sentence));
+  if (!healthy) out += fmt::format("<p>{}</p>", markup_escaped(sentence));
   out += tiles(figures) + epochs(run) + outside(run) + first_epoch(run);
   if (!healthy) out += "<h2>Why</h2>" + verdict_cards(verdicts);
   out += steps(run) + resource_curves(run) + input_stages(run) + callbacks(figures) + metrics(run);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "isochron/base/median.h"
 #include "isochron/base/seconds_text.h"
 #include "isochron/diagnose/case.h"
 #include "isochron/diagnose/diagnose.h"

@@ -13,6 +13,7 @@
 
 #include "isochron/base/clock.h"
 #include "isochron/base/error.h"
+#include "isochron/base/escape.h"
 #include "isochron/base/kept_files.h"
 #include "isochron/checkpoint/state_dict.h"
 #include "isochron/train/progress.h"
@@ -36,19 +37,6 @@ bool smaller_is_better(const std::string& who, const std::string& metric, Monito
       metric);
 }
 
-// Quoted; what can't stand in a JSON string as it is is escaped.
-std::string json_string(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\')
-      out += {'\\', c};
-    else if (static_cast<unsigned char>(c) < 0x20)
-      out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-    else
-      out += c;
-  }
-  return out + "\"";
-}
 std::string json_number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : "null"; }
 
 }  // namespace
@@ -292,7 +280,7 @@ void JsonLinesLogger::on_epoch_begin(int, const Logs&) { epoch_start_ns_ = monot
 void JsonLinesLogger::on_epoch_end(int epoch, const Logs& logs) {
   std::string line = fmt::format(R"({{"epoch": {}, "seconds": {:.6f})", epoch + 1,
                                  static_cast<double>(monotonic_ns() - epoch_start_ns_) * 1e-9);
-  for (const auto& [name, value] : logs) line += fmt::format(", {}: {}", json_string(name), json_number(value));
+  for (const auto& [name, value] : logs) line += fmt::format(", {}: {}", json_quoted(name), json_number(value));
   file_.add(line + "}");
 }
 

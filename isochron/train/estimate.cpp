@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "isochron/base/clock.h"
+#include "isochron/base/median.h"
 #include "isochron/base/seconds_text.h"
 #include "isochron/data/cached_bytes.h"
 #include "isochron/train/data_checks.h"
@@ -16,11 +17,6 @@ namespace {
 // Steps are timed for so long, or so many of them.
 constexpr double kMostSeconds = 0.3;
 constexpr int kMostSteps = 200, kLeastSteps = 5;
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<ptrdiff_t>(values.size() / 2), values.end());
-  return values[values.size() / 2];
-}
 
 template <class F>
 double seconds_of(F&& f) {
@@ -65,7 +61,7 @@ double time_steps(TracedPlan& plan, const Columns& columns, Feed feed, int64_t c
     if (i > 0) times.push_back(seconds);  // the first touches its memory
     if (i >= kLeastSteps && seconds_between(begin, monotonic_ns()) > kMostSeconds) break;
   }
-  return median(std::move(times));
+  return median_of(std::move(times));
 }
 
 Estimate estimate_step(Model& model, TrainingState& state, const Columns& columns, Feed feed, int64_t count,

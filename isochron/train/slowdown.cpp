@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "isochron/base/median.h"
 #include "isochron/diagnose/diagnose.h"
 
 namespace isochron {
@@ -13,11 +14,6 @@ namespace {
 // Fewer epochs or shorter ones are noise.
 constexpr size_t kLeastEpochs = 5;
 constexpr double kWorthNaming = 1.25, kLeastSeconds = 0.05;
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 // The last third of the epochs against the first third; the first epoch of all is a case of its own.
 bool became_slower(const std::vector<Epoch>& epochs) {
@@ -28,7 +24,7 @@ bool became_slower(const std::vector<Epoch>& epochs) {
     if (i <= third) early.push_back(epochs[i].seconds);
     if (i >= epochs.size() - third) late.push_back(epochs[i].seconds);
   }
-  const double before = median(early), after = median(late);
+  const double before = median_of(early), after = median_of(late);
   return after > kWorthNaming * before && after - before > kLeastSeconds;
 }
 

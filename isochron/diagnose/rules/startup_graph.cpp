@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "isochron/base/median.h"
 #include "isochron/diagnose/profile_view.h"
 #include "isochron/diagnose/rules.h"
 
