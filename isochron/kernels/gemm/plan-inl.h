@@ -63,7 +63,9 @@ struct TilePlan {
     pack_b = p.trans_b || (deep && p.m > 64);
     pack_a = deep && p.n > 64 && (p.trans_a || (p.n > 256 && p.m > 64));
     const bool whole = !pack_a && !pack_b;
-    block_k = whole ? p.k : even_block(p.k, 256);
+    // A single row takes B in the order it lies in memory, but for a few rows of B at a time.
+    const bool one_row = p.m == 1 && p.n > kRowVectors * lanes_of<T>();
+    block_k = one_row ? even_block(p.k, 32) : whole ? p.k : even_block(p.k, 256);
     block_n = whole ? p.n : std::min<int64_t>(p.n, 512);
     block_m = whole && !needs_epilogue(p) ? p.m : std::min<int64_t>(p.m, 192);
   }
@@ -96,6 +98,7 @@ size_t scratch_bytes(const Product<T>& p) {
 
 // Vectors of the next tile when `left` vectors of C's width remain; never leaves a single one over.
 inline int tile_vectors(int64_t left, int64_t rows) {
+  if (rows == 1 && left >= kRowVectors && left != kRowVectors + 1) return kRowVectors;
 #if HWY_TARGET == HWY_AVX3
   const int preferred = 4;
   (void)rows;
