@@ -66,9 +66,10 @@ std::vector<BenchStudy>& studies() {
 }  // namespace
 
 Tensor random_rows(const Shape& shape) {
-  std::vector<float> values(static_cast<size_t>(shape.elements()));
-  fill_uniform(values.data(), {.seed = 1, .stream = 0}, 0, shape.elements(), 0.f, 1.f);
-  return Tensor::from_buffer(std::move(values), shape);
+  const TensorSpec spec{DType::float32, shape};
+  Storage values = Storage::allocate(static_cast<size_t>(spec.bytes()));
+  fill_uniform(reinterpret_cast<float*>(values.data()), {.seed = 1, .stream = 0}, 0, shape.elements(), 0.f, 1.f);
+  return Tensor::from_storage(std::move(values), spec);
 }
 
 Tensor random_labels(int64_t rows, int64_t classes) {

@@ -15,13 +15,12 @@ namespace isochron {
 
 void prefault(void* begin, size_t bytes);
 
-// Turns memory that will be walked over again and again into pages of 2 MB, where the kernel can: walks then miss far
-// fewer translations. Asked of the kernel from the start, such pages cost up to several milliseconds each at first
-// touch; merged later, by the other thread, they cost the caller nothing. A hint like prefault().
+// Turns memory that will be walked over again and again into pages of 2 MB, where the kernel can and it is not made of
+// them already: walks then miss far fewer translations. The other thread does it. A hint like prefault().
 void merge_pages(void* begin, size_t bytes);
 
 // Zeroed memory in whole pages, to be given back by unmap_pages(); nullptr when there is none. `bytes` is a multiple of
-// the page size, 4096.
+// the page size, 4096. From 2 to 64 MB it comes present and in pages of 2 MB, as long as the system has them at hand.
 void* map_pages(size_t bytes);
 void unmap_pages(void* begin, size_t bytes);
 // The next map_pages() that fit into this much together take it from memory that is made present now. A reserve that

@@ -1,12 +1,12 @@
 #include "isochron/data/run.h"
 
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <exception>
 
 #include "isochron/base/clock.h"
+#include "isochron/base/thread_clock.h"
 #include "isochron/base/native_stack.h"
 #include "isochron/data/parallel.h"
 
@@ -16,12 +16,6 @@ namespace {
 // Calls shorter than this are timed only now and then; longer than the second also by the CPU they burn.
 constexpr int64_t kShortNs = 1'000, kLongNs = 50'000;
 constexpr int64_t kSparse = 31;
-
-int64_t thread_cpu_ns() {
-  timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return t.tv_sec * 1'000'000'000 + t.tv_nsec;
-}
 
 }  // namespace
 

@@ -1,11 +1,10 @@
 #include "isochron/profiler/machine_peak.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <mutex>
 #include <vector>
 
+#include "isochron/base/thread_clock.h"
 #include "isochron/base/threads.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -52,21 +51,15 @@ namespace {
 
 HWY_EXPORT(multiply_add);
 
-double thread_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
 }  // namespace
 
 double measure_thread_peak_flops() {
   constexpr int kRounds = 3000, kTries = 12;
   double best = 0;
   for (int i = 0; i < kTries; ++i) {
-    const double begin = thread_seconds();
+    const int64_t begin = thread_cpu_ns();
     const double flops = HWY_DYNAMIC_DISPATCH(multiply_add)(kRounds);
-    best = std::max(best, flops / std::max(thread_seconds() - begin, 1e-9));
+    best = std::max(best, 1e9 * flops / static_cast<double>(std::max<int64_t>(thread_cpu_ns() - begin, 1)));
   }
   return best;
 }

@@ -65,6 +65,14 @@ TEST(Prefault, MergedPagesKeepTheirContents) {
   merge_pages(block, kLong);  // it is gone
 }
 
+TEST(Prefault, NothingOfAVeryLargeBlockIsTakenBeforeItIsTouched) {
+  constexpr size_t kLong = size_t{96} << 20;
+  void* block = map_pages(kLong);
+  ASSERT_NE(block, nullptr);
+  EXPECT_EQ(present_pages(block, kLong), 0u);
+  unmap_pages(block, kLong);
+}
+
 TEST(Prefault, MemoryThatIsGoneDoesNoHarm) {
   for (int i = 0; i < 200; ++i) {
     void* block = fresh_pages();
