@@ -339,6 +339,7 @@ BatchIndexed::BatchIndexed(std::unique_ptr<Indexed> below, const Stage& input, i
       size_(size),
       rows_(below_->size()),
       conversions_(std::move(conversions)),
+      converts_(!std::all_of(conversions_.begin(), conversions_.end(), [](const auto& c) { return c.nothing(); })),
       id_(id),
       names_(input.names()) {
   batches_ = rows_ < 0 ? rows_ : drop_remainder ? rows_ / size_ : (rows_ + size_ - 1) / size_;
@@ -352,8 +353,15 @@ BatchIndexed::BatchIndexed(std::unique_ptr<Indexed> below, const Stage& input, i
   }
 }
 
+bool BatchIndexed::slice(int64_t index, Element& out) {
+  if (row_specs_.empty() || converts_ || !below_->slice(index * size_, rows_of(index), out)) return false;
+  out.set_names(names_);
+  return true;
+}
+
 void BatchIndexed::prepare(int64_t index, uint64_t, Assembly& assembly) {
   const int64_t rows = rows_of(index);
+  if (slice(index, assembly.whole)) return;
   if (!row_specs_.empty()) {
     assembly.buffers.start(rows, row_specs_, std::vector<bool>(row_specs_.size()), names_, &conversions_);
     return;
@@ -384,6 +392,7 @@ void BatchIndexed::take_back_guess(Assembly& assembly, int64_t rows) const {
 
 void BatchIndexed::make(int64_t index, uint64_t epoch, int64_t first, int64_t last, Worker& worker,
                         Assembly& assembly) {
+  if (!assembly.whole.empty()) return;
   const int64_t base = index * size_;
   int64_t row = first;
   BatchBuffers& buffers = assembly.buffers;
@@ -421,13 +430,16 @@ void BatchIndexed::make(int64_t index, uint64_t epoch, int64_t first, int64_t la
 void BatchIndexed::complete(int64_t index, uint64_t, Worker& worker, Assembly& assembly, Element& out) {
   const int64_t rows = rows_of(index);
   if (!assembly.odd.empty()) take_back_guess(assembly, rows);
-  if (!assembly.buffers.started()) {
+  if (!assembly.whole.empty()) {
+    out = std::move(assembly.whole);
+    assembly.whole.clear();
+  } else if (!assembly.buffers.started()) {
     expect_like(assembly.rows[0]);
     assembly.buffers.start(rows, assembly.rows[0], &conversions_);
     for (int64_t row = 0; row < rows; ++row) assembly.buffers.set(row, assembly.rows[static_cast<size_t>(row)]);
     assembly.rows.clear();
   }
-  out = assembly.buffers.finish(rows);
+  if (out.empty()) out = assembly.buffers.finish(rows);
   add(worker.counters(id_).elements, 1);
   add(worker.counters(id_).bytes, out.bytes());
 }

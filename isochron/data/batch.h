@@ -65,6 +65,7 @@ class BatchBuffers {
 struct Assembly {
   BatchBuffers buffers;       // where the specs of rows are known, or guessed, before the first one
   std::vector<Element> rows;  // where they are not
+  Element whole;              // where it lies in one piece already
   bool guessed = false;
   std::mutex odd_mutex;
   std::vector<std::pair<int64_t, Element>> odd;  // rows that are not as guessed
@@ -83,11 +84,13 @@ class BatchIndexed : public Indexed {
   void complete(int64_t index, uint64_t epoch, Worker& worker, Assembly& assembly, Element& out) override;
 
  private:
+  bool slice(int64_t index, Element& out);
   int64_t rows_of(int64_t batch) const { return rows_ < 0 ? size_ : std::min(size_, rows_ - batch * size_); }
   std::unique_ptr<Indexed> below_;
   const int64_t size_, rows_;
   int64_t batches_;
   const Conversions conversions_;
+  const bool converts_;
   const int id_;
   std::vector<TensorSpec> row_specs_;  // empty: unknown before the first element
   Names names_;

@@ -26,6 +26,9 @@ class SelectIndexed : public IndexMap {
       : IndexMap(std::move(below)), selection_(selection) {}
   int64_t size() const override { return selection_.count(below_->size()); }
   void map(int64_t& index, uint64_t&) const override { index = selection_.first + index * selection_.step; }
+  bool slice(int64_t first, int64_t count, Element& out) override {
+    return selection_.step == 1 && below_->slice(selection_.first + first, count, out);
+  }
 
  private:
   const Selection selection_;

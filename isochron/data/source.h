@@ -41,6 +41,9 @@ class IndexedSource {
   // Where the bytes of element i already lie in memory for as long as this source lives (arrays, mapped files):
   // pointers to them, one a component, and batches are gathered in one pass. false: they do not. Only with specs().
   virtual bool view(int64_t /*i*/, std::span<const std::byte*> /*rows*/) const { return false; }
+  // Elements first … first + count - 1 as one batch that shares their bytes: where they lie side by side, batches in
+  // the order of the source cost no copy. false: they do not. Only with specs().
+  virtual bool slice(int64_t /*first*/, int64_t /*count*/, Element& /*out*/) const { return false; }
   // Writes component c of element i to rows[c], whose size follows from specs(): decoders write straight into the
   // batch. Only for arrays. By default get() and a copy.
   virtual void fill(int64_t i, std::span<std::byte* const> rows) const;

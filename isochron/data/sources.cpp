@@ -38,6 +38,14 @@ class TensorSlices : public IndexedSource {
     for (size_t c = 0; c < rows.size(); ++c) rows[c] = row(c, i);
     return true;
   }
+  bool slice(int64_t first, int64_t count, Element& out) const override {
+    for (const Component& column : columns_)
+      if (!column.owner()) return false;  // strings, or a few bytes that lie in this source
+    for (size_t c = 0; c < columns_.size(); ++c)
+      out.emplace(TensorSpec{columns_[c].dtype(), row_specs_[c].shape.insert(0, count)}, row(c, first),
+                  columns_[c].owner());
+    return true;
+  }
   std::vector<ComponentSpec> specs() const override { return specs_; }
   Names names() const override { return names_; }
   bool in_memory() const override { return true; }
@@ -159,6 +167,9 @@ class IndexedSourceNode : public Indexed {
   }
   bool view(int64_t index, uint64_t, std::span<const std::byte*> rows) override {
     return fills_ && source_->view(index, rows);
+  }
+  bool slice(int64_t first, int64_t count, Element& out) override {
+    return fills_ && source_->slice(first, count, out);
   }
   bool fill(int64_t index, uint64_t, Worker& worker, std::span<std::byte* const> rows) override {
     if (fills_)

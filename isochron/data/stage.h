@@ -39,6 +39,7 @@ class Indexed {
   virtual void get(int64_t index, uint64_t epoch, Worker& worker, Element& out) = 0;
   // As in IndexedSource, where everything below agrees: false, and get() it is.
   virtual bool view(int64_t /*index*/, uint64_t /*epoch*/, std::span<const std::byte*> /*rows*/) { return false; }
+  virtual bool slice(int64_t /*first*/, int64_t /*count*/, Element& /*out*/) { return false; }
   virtual bool fill(int64_t /*index*/, uint64_t /*epoch*/, Worker& /*worker*/, std::span<std::byte* const> /*rows*/) {
     return false;
   }

@@ -7,7 +7,6 @@
 
 #include "isochron/base/deflate.h"
 #include "isochron/base/files.h"
-#include "isochron/data/files/csv_number.h"
 #include "tests/data/collect.h"
 
 namespace isochron::data {
@@ -133,28 +132,76 @@ TEST_F(Csv, CategoriesInOrderOfAppearance) {
   EXPECT_EQ(cities.codes.to_vector<int>(), (std::vector<int>{0, 1, 0, 2}));
 }
 
-TEST(CsvNumber, EqualsStrtodWhereverItAnswers) {
-  std::mt19937_64 random(7);
-  int answered = 0;
-  const auto check = [&](const std::string& text) {
-    const std::string padded = text + ",0000000000";
-    const char* p = padded.c_str();
-    double value = 0;
-    if (!csv_file::take_number(p, value)) return;
-    ++answered;
-    ASSERT_EQ(*p, ',') << text;
-    ASSERT_EQ(value, std::strtod(text.c_str(), nullptr)) << text;
+TEST_F(Csv, LoneCarriageReturnsEndRowsToo) {
+  std::string text = "a,b\n";
+  for (int i = 0; i < 20000; ++i) text += fmt::format("{},{}.25\r", i, i);
+  const CsvTable table = read(text);
+  ASSERT_EQ(table.rows(), 20000);
+  EXPECT_EQ(table["a"].tensor().item<int64_t>({19999}), 19999);
+  EXPECT_EQ(table["b"].tensor().item<float>({12345}), 12345.25f);
+}
+
+// Rows of all kinds side by side, against what they were written from.
+TEST_F(Csv, UnusualRowsAmongPlainOnes) {
+  std::mt19937 random(3);
+  std::string text = "x,n,word,y\r\n";
+  std::vector<float> x, y;
+  Strings words;
+  const auto real = [&](std::vector<float>& column) -> std::string {
+    const float value = std::uniform_real_distribution<float>(-100, 100)(random);
+    if (random() % 50 == 0) {
+      column.push_back(std::nanf(""));
+      return random() % 2 ? "NA" : "";
+    }
+    column.push_back(value);
+    const char* const kinds[] = {"{:.9g}", "{:.17g}", "{:.9e}", " {:.9g} ", "\"{:.9g}\"", "{:+.9g}", "{:.30f}"};
+    const size_t kind = random() % 20;
+    return fmt::format(fmt::runtime(kinds[kind < std::size(kinds) ? kind : 0]), value);
   };
-  for (int i = 0; i < 200000; ++i) {
-    const double x = std::uniform_real_distribution<>(-1000, 1000)(random);
-    check(fmt::format("{:.{}f}", x, i % 12));
-    check(fmt::format("{:.{}e}", x, i % 12));
-    check(fmt::format("{}", static_cast<int64_t>(random()) >> (i % 63)));
-    check(fmt::format("{:.17g}", x));
+  for (int i = 0; i < 30000; ++i) {
+    const std::string first = real(x);
+    const int kind = static_cast<int>(random() % 40);
+    words.push_back(kind == 0 ? "one\ntwo" : kind == 1 ? "a \"b\", c" : kind == 2 ? std::string(40000, 'w') : "plain");
+    const std::string word = kind == 0 ? "\"one\ntwo\"" : kind == 1 ? "\"a \"\"b\"\", c\"" : words.back();
+    const char* const ends[] = {"\n", "\r\n", "\r", "\n\n", "\r\n\r\n"};
+    text += fmt::format("{},{},{},{}{}", first, i, word, real(y), ends[random() % 5]);
   }
-  EXPECT_GT(answered, 500000);
-  for (const char* text : {"0", "-0", "00012", "123456789012345678", ".5", "5.", "1e5", "1E-5", "-2.50e+3"})
-    check(text);
+  const CsvTable table = read(text);
+  ASSERT_EQ(table.rows(), 30000);
+  EXPECT_TRUE(table["word"].texts() == words);
+  for (const auto& [name, expected] : {std::pair{"x", &x}, std::pair{"y", &y}}) {
+    const auto got = table[name].tensor().to_vector<float>();
+    for (size_t i = 0; i < got.size(); ++i)
+      ASSERT_TRUE(got[i] == (*expected)[i] || (std::isnan(got[i]) && std::isnan((*expected)[i]))) << name << " " << i;
+  }
+  const auto n = table["n"].tensor().to_vector<int64_t>();
+  for (size_t i = 0; i < n.size(); ++i) ASSERT_EQ(n[i], static_cast<int64_t>(i));
+}
+
+TEST_F(Csv, TheFirstErrorOfAFileIsTheOneReported) {
+  std::string text = "a,b\n";
+  for (int i = 0; i < 50; ++i) text += "1,2\n";
+  const CsvOptions options{.dtypes = {{"a", DType::float32}, {"b", DType::float32}}};
+  EXPECT_THAT(error_of(text + "1,x\nz,2\n", options), HasSubstr("line 52, column 2 (b): \"x\" is no float32"));
+}
+
+TEST_F(Csv, BatchesInOrderShareTheParsedRows) {
+  std::string text = "f,g,y\n";
+  for (int i = 0; i < 3000; ++i) text += fmt::format("{},{},{}\n", i, i + 0.5, i % 7);
+  write_file(path_, text);
+  Dataset rows = csv(path_, {.label = "y"});
+  std::vector<Component> kept;
+  for (const Element& batch : rows.batch(100)) kept.push_back(batch["features"]);
+  ASSERT_EQ(kept.size(), 30u);
+  EXPECT_TRUE(kept[0].owner().same(kept[29].owner()));
+  rows = range(1);  // whoever holds a batch holds its bytes
+  EXPECT_EQ(kept[29].tensor().item<float>({99, 1}), 2999.5f);
+  int64_t next = 40;
+  for (const Element& batch : csv(path_, {.label = "y"}).skip(40).take(500).batch(128)) {
+    const auto features = batch["features"].tensor().to_vector<float>();
+    for (size_t i = 0; i < features.size(); i += 2) ASSERT_EQ(features[i], static_cast<float>(next++));
+  }
+  EXPECT_EQ(next, 540);
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ std::vector<Rows> parse_file(BlockReader& reader, const Start& start, const Sche
         }
       }
       try {
-        Rows rows = csv_file::parse_rows(schema, text->text().substr(skip), text->offset + static_cast<int64_t>(skip));
+        Rows rows = csv_file::parse_rows(schema, *text, skip);
         const std::lock_guard lock(reading);
         all[index] = std::move(rows);
       } catch (const FieldError& e) {
@@ -200,6 +200,17 @@ class CsvRows : public IndexedSource {
           blocks_[block].arrays[c].data() + static_cast<size_t>(i - starts_[block]) * schema_.outputs[c].row_bytes;
     return true;
   }
+  bool slice(int64_t first, int64_t count, Element& out) const override {
+    const size_t block = block_of(first);
+    if (texts_ || first + count > starts_[block + 1]) return false;
+    for (size_t c = 0; c < schema_.outputs.size(); ++c) {
+      const csv_file::Output& output = schema_.outputs[c];
+      const Storage& bytes = blocks_[block].arrays[c];
+      out.emplace(TensorSpec{csv_file::dtype_of(output.type), Shape(output.dims).insert(0, count)},
+                  bytes.data() + static_cast<size_t>(first - starts_[block]) * output.row_bytes, bytes);
+    }
+    return true;
+  }
   std::vector<ComponentSpec> specs() const override { return specs_of(schema_); }
   Names names() const override { return names_; }
   std::string describe() const override { return describe_files("csv", paths_); }
@@ -248,7 +259,7 @@ class CsvStreamReader : public StreamReader {
       rows_.count = 0;
       if (!reader_.next(block_)) return false;
       try {
-        rows_ = csv_file::parse_rows(*schema_, block_.text(), block_.offset);
+        rows_ = csv_file::parse_rows(*schema_, block_);
       } catch (const FieldError& error) {
         csv_file::fail_field(reader_.path(), *schema_, error);
       }

@@ -6,17 +6,21 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <optional>
 
+#include "isochron/data/files/csv_fields.h"
 #include "isochron/data/files/csv_number.h"
 
 namespace isochron::data::csv_file {
 namespace {
 
-constexpr size_t kBlock = 1 << 20, kPadding = 64;
+constexpr size_t kBlock = 1 << 20, kPadding = 64, kPage = 4096;
+// Text whose fields are found at once: it stays in the nearest cache until they are read.
+constexpr size_t kPiece = 16 << 10;
 
 // The end of the last row in `text` that is not inside quotes; 0 when there is none.
-size_t last_row_end(std::string_view text) {
-  if (!std::memchr(text.data(), '"', text.size())) {
+size_t last_row_end(std::string_view text, bool quotes) {
+  if (!quotes) {
     const auto* newline = static_cast<const char*>(memrchr(text.data(), '\n', text.size()));
     return newline ? static_cast<size_t>(newline - text.data()) + 1 : 0;
   }
@@ -27,18 +31,6 @@ size_t last_row_end(std::string_view text) {
     if (text[i] == '\n' && !quoted) end = i + 1;
   }
   return end;
-}
-
-size_t count_newlines(std::string_view text) {
-  size_t count = 0;
-  while (!text.empty()) {
-    const std::string_view piece = text.substr(0, 255);
-    uint8_t here = 0;  // small, so that many are compared at once
-    for (const char c : piece) here = static_cast<uint8_t>(here + (c == '\n'));
-    count += here;
-    text.remove_prefix(piece.size());
-  }
-  return count;
 }
 
 // All pages at once: that is cheaper than a fault for each.
@@ -56,9 +48,12 @@ void store(std::byte* to, T value) {
 
 class Parser {
  public:
-  Parser(const Schema& schema, std::string_view text, int64_t offset)
-      : schema_(schema), start_(text.data()), end_(text.data() + text.size()), offset_(offset) {
-    const size_t rows = count_newlines(text);
+  Parser(const Schema& schema, const TextBlock& block, size_t from)
+      : schema_(schema),
+        start_(block.text().data() + from),
+        end_(block.text().data() + block.size),
+        offset_(block.offset + static_cast<int64_t>(from)) {
+    const size_t rows = block.row_ends;
     for (const Output& output : schema.outputs) {
       out_.arrays.push_back(output.type == Type::text ? Storage() : Storage::allocate(rows * output.row_bytes));
       if (output.type != Type::text) make_present(out_.arrays.back());
@@ -68,42 +63,145 @@ class Parser {
       targets_.push_back(column.type == Type::skipped || column.type == Type::text
                              ? nullptr
                              : out_.arrays[column.output].data() + column.offset);
-    // The last column is left out: no delimiter ends it.
-    adjacent_.resize(schema.columns.size());
-    for (size_t i = schema.columns.size(); i-- > 1;) {
-      const bool quick = schema.columns[i - 1].type == Type::float32;
-      const bool joined = quick && adjacent_[i] > 0 && targets_[i] == targets_[i - 1] + sizeof(float) &&
-                          schema.columns[i].stride == schema.columns[i - 1].stride;
-      adjacent_[i - 1] = !quick ? 0 : joined ? adjacent_[i] + 1 : 1;
-    }
+    columns_of_.resize(schema.outputs.size());
+    for (size_t i = 0; i < schema.columns.size(); ++i)
+      if (schema.columns[i].type != Type::skipped) columns_of_[schema.columns[i].output].push_back(i);
   }
 
   Rows parse() {
+    ends_.resize(1 + kPiece + kEndsRoom);
     const char* p = start_;
-    const size_t columns = schema_.columns.size();
-    for (;;) {
-      while (p < end_ && (*p == '\n' || *p == '\r')) ++p;
-      if (p >= end_) return std::move(out_);
-      const char* const row = p;
-      for (size_t i = 0; i < columns;) {
-        if (adjacent_[i] > 0) {
-          const size_t done = parse_floats(p, i, adjacent_[i]);
-          i += done;
-          if (done > 0) continue;
-        }
-        parse_field(p, i);
-        if (++i < columns) {
-          if (*p != schema_.delimiter) fail_row(row, i);
-          ++p;
-        } else if (*p != '\n' && *p != '\r') {
-          fail_row(row, columns + 1);
-        }
-      }
-      ++out_.count;
-    }
+    while (p < end_) p = parse_piece(p);
+    return std::move(out_);
   }
 
  private:
+  static bool ends_row(char c) { return c == '\n' || c == '\r'; }
+
+  // Rows from p on, as far as their ends are found at once; where the next one begins.
+  const char* parse_piece(const char* p) {
+    const size_t columns = schema_.columns.size();
+    const size_t size = std::min(kPiece, static_cast<size_t>(end_ - p));
+    ends_[0] = UINT32_MAX;  // in front of the first field
+    uint32_t* ends = ends_.data() + 1;
+    const uint32_t* const last = ends + find_ends(p, size, schema_.delimiter, ends);
+    rows_.clear();
+    for (;;) {
+      const char* const row = p + (ends[-1] + 1);
+      if (ends < last && ends_row(*row)) {  // blank, or the second half of \r\n
+        ++ends;
+      } else if (static_cast<size_t>(last - ends) >= columns && is_row(p, ends)) {
+        rows_.push_back(ends);
+        ends += columns;
+      } else {
+        parse_plain_rows(p);
+        if (row > p && static_cast<size_t>(last - ends) < columns) return row;
+        // Quoted, longer than a piece, or with too many or too few fields.
+        const char* const next = parse_row(row);
+        while (ends < last && p + *ends < next) ++ends;
+        if (p + (ends[-1] + 1) != next) return next;
+      }
+    }
+  }
+
+  bool is_row(const char* p, const uint32_t* ends) const {
+    const size_t last = schema_.columns.size() - 1;
+    int other = 0;
+    for (size_t i = 0; i < last; ++i) other |= p[ends[i]] ^ schema_.delimiter;
+    return other == 0 && ends_row(p[ends[last]]);
+  }
+
+  // The rows in rows_, array by array.
+  void parse_plain_rows(const char* p) {
+    std::optional<FieldError> error;  // the first one in the file
+    for (const std::vector<size_t>& columns : columns_of_) {
+      if (columns.empty()) continue;  // a label alone
+      try {
+        if (schema_.columns[columns[0]].type == Type::float32)
+          parse_floats(p, columns);
+        else
+          for (size_t r = 0; r < rows_.size(); ++r) parse_field(p, r, columns[0]);
+      } catch (const FieldError& found) {
+        if (!error || found.offset < error->offset) error = found;
+      }
+    }
+    if (error) throw *error;
+    out_.count += static_cast<int64_t>(rows_.size());
+    rows_.clear();
+  }
+
+  void parse_floats(const char* p, const std::vector<size_t>& columns) {
+    const size_t width = columns.size(), count = rows_.size() * width;
+    field_starts_.resize(count);
+    field_ends_.resize(count);
+    const bool side_by_side = columns.back() - columns[0] == width - 1;
+    uint32_t *starts = field_starts_.data(), *ends = field_ends_.data();
+    for (const uint32_t* row : rows_) {
+      const uint32_t* const fields = row + columns[0];
+      for (size_t k = 0; k < width; ++k) {
+        const size_t i = side_by_side ? k : columns[k] - columns[0];
+        ends[k] = fields[i];
+        starts[k] = *(fields + i - 1) + 1;
+      }
+      starts += width;
+      ends += width;
+    }
+    auto* const to = reinterpret_cast<float*>(target(columns[0], 0));
+    for (size_t i = 0; i < count; ++i) {
+      i += take_floats(p, field_starts_.data() + i, field_ends_.data() + i, count - i, to + i);
+      if (i < count) parse_field(p, i / width, columns[i % width]);
+    }
+  }
+
+  // A field of a plain row: its ends are known, and there are no quotes.
+  void parse_field(const char* p, size_t row, size_t i) {
+    const char *const start = p + (rows_[row][static_cast<std::ptrdiff_t>(i) - 1] + 1), *const end = p + rows_[row][i];
+    std::byte* const to = target(i, row);
+    switch (schema_.columns[i].type) {
+      case Type::float32:
+        if (take<float>(start, end, to)) return;
+        break;
+      case Type::float64:
+        if (take<double>(start, end, to)) return;
+        break;
+      case Type::int64:
+        if (take<int64_t>(start, end, to)) return;
+        break;
+      default:
+        break;
+    }
+    const char* field = start;
+    store_text(start, take_field(field, end, schema_.delimiter, scratch_), i, to);
+  }
+
+  template <class T>
+  bool take(const char* p, const char* end, std::byte* to) {
+    T value;
+    if (!take_number(p, value) || p != end) return false;
+    store(to, value);
+    return true;
+  }
+
+  // Any row, field after field; where the next one begins.
+  const char* parse_row(const char* row) {
+    const char* p = row;
+    const size_t columns = schema_.columns.size();
+    for (size_t i = 0; i < columns; ++i) {
+      const char* const start = p;
+      const std::string_view text = take_field(p, end_, schema_.delimiter, scratch_);
+      if (!text.data())
+        fail_at(start, i, Type::skipped, std::string(start, std::min<size_t>(40, static_cast<size_t>(end_ - start))),
+                "has a quote that is not closed, or text behind it");
+      store_text(start, text, i, target(i, 0));
+      if (i + 1 == columns) break;
+      if (*p != schema_.delimiter) fail_row(row, i + 1);
+      ++p;
+    }
+    if (!ends_row(*p)) fail_row(row, columns + 1);
+    ++out_.count;
+    return p + 1;
+  }
+
   [[noreturn]] void fail_at(const char* where, size_t column, Type wider, std::string text, std::string why) const {
     throw FieldError{column, offset_ + (where - start_), wider, std::move(text), std::move(why)};
   }
@@ -114,53 +212,10 @@ class Parser {
                         found > columns ? columns : found, columns));
   }
 
-  bool at_field_end(char c) const { return c == schema_.delimiter || c == '\n' || c == '\r'; }
-
-  std::byte* target(size_t i) const {
-    return targets_[i] + static_cast<size_t>(out_.count) * schema_.columns[i].stride;
-  }
-
-  // Columns i … i + count - 1, which lie side by side, with the delimiters behind them, as far as all is as usual; how
-  // many that were.
-  size_t parse_floats(const char*& p, size_t i, size_t count) {
-    std::byte* const to = target(i);
-    const char delimiter = schema_.delimiter;
-    const char* q = p;
-    for (size_t done = 0; done < count; ++done) {
-      double value;
-      if (!take_number(q, value) || *q != delimiter) return done;
-      store(to + done * sizeof(float), static_cast<float>(value));
-      p = ++q;
-    }
-    return count;
-  }
-
-  void parse_field(const char*& p, size_t i) {
-    const Column& column = schema_.columns[i];
-    const char* q = p;
-    switch (column.type) {
-      case Type::float32:
-        if (double value; take_number(q, value) && at_field_end(*q)) {
-          store(target(i), static_cast<float>(value));
-          break;
-        }
-        return parse_slowly(p, i);
-      case Type::float64:
-        if (double value; take_number(q, value) && at_field_end(*q)) {
-          store(target(i), value);
-          break;
-        }
-        return parse_slowly(p, i);
-      case Type::int64:
-        if (int64_t value; take_integer(q, value) && at_field_end(*q)) {
-          store(target(i), value);
-          break;
-        }
-        return parse_slowly(p, i);
-      default:
-        return parse_slowly(p, i);
-    }
-    p = q;
+  // Of column i, so many rows behind those that are done.
+  std::byte* target(size_t i, size_t row) const {
+    if (!targets_[i]) return nullptr;
+    return targets_[i] + (static_cast<size_t>(out_.count) + row) * schema_.columns[i].stride;
   }
 
   template <class T>
@@ -170,44 +225,40 @@ class Parser {
     return error == std::errc() && stop == text.data() + text.size();
   }
 
-  // Numbers beyond the range of a float are infinite or zero, as strtod has them.
-  bool parse_real(std::string_view text, double& value) const {
+  // Numbers beyond the range of the type are infinite or zero, as strtod has them.
+  template <class T>
+  bool parse_real(std::string_view text, T& value) const {
     if (text.starts_with('+')) text.remove_prefix(1);
     const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (stop != text.data() + text.size()) return false;
-    if (error == std::errc::result_out_of_range) value = std::strtod(std::string(text).c_str(), nullptr);
+    if (error == std::errc::result_out_of_range) {
+      const std::string copy(text);
+      value = std::is_same_v<T, float> ? std::strtof(copy.c_str(), nullptr)
+                                       : static_cast<T>(std::strtod(copy.c_str(), nullptr));
+    }
     return error == std::errc() || error == std::errc::result_out_of_range;
   }
 
-  // Quoted, missing, padded with blanks, or unusual; or no number at all.
-  void parse_slowly(const char*& p, size_t i) {
+  // What is missing, unusual, or no number at all.
+  void store_text(const char* start, std::string_view text, size_t i, std::byte* to) {
     const Column& column = schema_.columns[i];
-    const char* const start = p;
-    const std::string_view text = take_field(p, end_, schema_.delimiter, scratch_);
-    if (!text.data())
-      fail_at(start, i, Type::skipped, std::string(start, std::min<size_t>(40, static_cast<size_t>(end_ - start))),
-              "has a quote that is not closed, or text behind it");
     if (column.type == Type::skipped) return;
     if (column.type == Type::text) {
       out_.texts[column.output].emplace_back(text);
       return;
     }
-    std::byte* const to = target(i);
     const bool missing = schema_.is_missing(text);
     if (missing && !column.has_default && column.type != Type::float32 && column.type != Type::float64)
       fail_at(start, i, column.inferred ? wider_than(column.type, true) : Type::skipped, std::string(text),
               fmt::format("is missing, and {} has no default", name_of(column.type)));
-    double real = column.default_value;
     int64_t whole = static_cast<int64_t>(missing && column.has_default ? column.default_value : 0);
     bool good = true;
     switch (column.type) {
       case Type::float32:
+        good = store_real<float>(to, text, column, missing);
+        break;
       case Type::float64:
-        good = missing || parse_real(text, real) || (stacked_boolean(text, real));
-        if (column.type == Type::float32)
-          store(to, static_cast<float>(real));
-        else
-          store(to, real);
+        good = store_real<double>(to, text, column, missing);
         break;
       case Type::int64:
         good = missing || parse_all(text, whole);
@@ -235,7 +286,15 @@ class Parser {
     fail_at(start, i, wider, std::string(text), fmt::format("is no {}", name_of(column.type)));
   }
 
-  static bool stacked_boolean(std::string_view text, double& value) {
+  template <class T>
+  bool store_real(std::byte* to, std::string_view text, const Column& column, bool missing) const {
+    auto value = static_cast<T>(column.default_value);
+    const bool good = missing || parse_real(text, value) || stacked_boolean(text, value);
+    store(to, value);
+    return good;
+  }
+  template <class T>
+  static bool stacked_boolean(std::string_view text, T& value) {
     value = text == "true" || text == "True" || text == "TRUE";
     return value != 0 || text == "false" || text == "False" || text == "FALSE";
   }
@@ -245,34 +304,49 @@ class Parser {
   const char *start_, *end_;
   int64_t offset_;
   Rows out_;
-  std::vector<std::byte*> targets_;  // in the first row
-  std::vector<size_t> adjacent_;     // columns of float32 from this one on that lie side by side
+  std::vector<std::byte*> targets_;              // in the first row
+  std::vector<std::vector<size_t>> columns_of_;  // by output
+  std::vector<const uint32_t*> rows_;            // ends of plain rows that wait to be parsed
+  std::vector<uint32_t> field_starts_, field_ends_;
+  std::vector<uint32_t> ends_;  // of fields in the piece at hand, behind a first that is none
   std::string scratch_;
 };
 
 }  // namespace
 
+void TextBlock::make_room(size_t in_front, size_t behind) {
+  in_front = (in_front + kPadding + kPage - 1) / kPage * kPage;
+  if (in_front <= front_ && in_front + behind + kPadding <= capacity_) return;
+  capacity_ = (in_front + behind + kPadding + kPage - 1) / kPage * kPage;
+  bytes_.reset(static_cast<char*>(std::aligned_alloc(kPage, capacity_)));
+  if (!bytes_) fail<MemoryError>("read_csv", "no memory for rows of {} bytes", capacity_);
+  front_ = in_front;
+  std::memset(bytes_.get(), 0, front_);
+}
+
 bool BlockReader::next(TextBlock& block) {
-  size_t filled = rest_.size();
   block.offset = offset_;
-  for (size_t capacity = std::max(kBlock, 2 * filled);; capacity *= 2) {
-    if (block.bytes.size() <= capacity + kPadding) block.bytes.resize(capacity + kPadding + 1);  // and a newline
-    if (!rest_.empty()) std::memcpy(block.bytes.data(), rest_.data(), rest_.size());
+  for (size_t wanted = kBlock;; wanted *= 2) {
+    block.make_room(rest_.size(), wanted + 1);  // and a newline
+    char* const text = block.begin_at(rest_.size());
+    if (!rest_.empty()) std::memcpy(text, rest_.data(), rest_.size());
+    const size_t got = file_.read(text + rest_.size(), wanted);
+    size_t filled = rest_.size() + got;
     rest_.clear();
-    const size_t got = file_.read(block.bytes.data() + filled, capacity - filled);
-    const bool ended = got < capacity - filled;
-    filled += got;
-    if (ended) {
-      ended_ = true;
+    ended_ = got < wanted;
+    if (ended_) {
       if (filled == 0) return false;
       offset_ += static_cast<int64_t>(filled);
-      if (block.bytes[filled - 1] != '\n') block.bytes[filled++] = '\n';
+      if (text[filled - 1] != '\n') text[filled++] = '\n';
       block.size = filled;
+      block.row_ends = survey(text, filled).row_ends;
       break;
     }
-    block.size = last_row_end({block.bytes.data(), filled});
+    const Survey seen = survey(text, filled);
+    block.row_ends = seen.row_ends;
+    block.size = last_row_end({text, filled}, seen.quotes);
+    rest_.assign(text + block.size, text + filled);
     if (block.size > 0) {
-      rest_.assign(block.bytes.data() + block.size, block.bytes.data() + filled);
       offset_ += static_cast<int64_t>(block.size);
       break;
     }
@@ -280,7 +354,7 @@ bool BlockReader::next(TextBlock& block) {
       fail<FileError>("read_csv", "{}: the row at offset {} has more than {} bytes; is a quote never closed?", path(),
                       offset_, max_row_bytes_);
   }
-  std::memset(block.bytes.data() + block.size, 0, kPadding);
+  block.pad();
   return true;
 }
 
@@ -291,8 +365,8 @@ void BlockReader::seek(int64_t offset) {
   rest_.clear();
 }
 
-Rows parse_rows(const Schema& schema, std::string_view text, int64_t offset) {
-  return Parser(schema, text, offset).parse();
+Rows parse_rows(const Schema& schema, const TextBlock& block, size_t from) {
+  return Parser(schema, block, from).parse();
 }
 
 void fail_field(const std::string& path, const Schema& schema, const FieldError& error) {

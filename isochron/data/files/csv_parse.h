@@ -1,19 +1,37 @@
 // Rows of text to arrays.
 #pragma once
 
-#include <stdexcept>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
 
 #include "isochron/base/input_file.h"
 #include "isochron/data/files/csv_schema.h"
 
 namespace isochron::data::csv_file {
 
-// Whole rows of a file, with room behind them for reading eight bytes at a time.
-struct TextBlock {
-  std::vector<char> bytes;
+// Whole rows of a file, with bytes around them that may be read too.
+class TextBlock {
+ public:
+  std::string_view text() const { return {start_, size}; }
   size_t size = 0;
-  int64_t offset = 0;  // of unpacked bytes
-  std::string_view text() const { return {bytes.data(), size}; }
+  int64_t offset = 0;   // of unpacked bytes
+  size_t row_ends = 0;  // there are no more rows than these
+
+ private:
+  friend class BlockReader;
+  struct Free {
+    void operator()(char* bytes) const { std::free(bytes); }
+  };
+  // Room for so many bytes in front of the first page and behind its start. Contents are lost.
+  void make_room(size_t in_front, size_t behind);
+  // Text begins so many bytes in front of the first page: what is read behind them then starts with that page, as some
+  // CPUs copy to the first bytes of a page four times as slowly as to the page.
+  char* begin_at(size_t in_front) { return start_ = bytes_.get() + front_ - in_front; }
+  void pad() { std::memset(start_ + size, 0, 64); }
+  std::unique_ptr<char, Free> bytes_;
+  char* start_ = nullptr;
+  size_t front_ = 0, capacity_ = 0;
 };
 
 // Cuts a file into blocks of whole rows.
@@ -51,7 +69,8 @@ struct FieldError {
   std::string text, why;
 };
 
-Rows parse_rows(const Schema& schema, std::string_view text, int64_t offset);
+// The rows of a block, the first of them `from` bytes behind its start.
+Rows parse_rows(const Schema& schema, const TextBlock& block, size_t from = 0);
 // Throws the FileError for a field, with the line counted from the start of the file.
 [[noreturn]] void fail_field(const std::string& path, const Schema& schema, const FieldError& error);
 

@@ -48,13 +48,11 @@ class MemoryFile {
   if (!reader.next(block)) return;
   size_t data_at = 0;
   const csv_file::Schema schema = csv_file::infer_schema("fuzz", block.text(), options, (choice & 16) != 0, data_at);
-  std::string_view text = block.text().substr(data_at);
   try {
     do {
-      csv_file::parse_rows(schema, text, block.offset);
-      if (!reader.next(block)) return;
-      text = block.text();
-    } while (true);
+      csv_file::parse_rows(schema, block, data_at);
+      data_at = 0;
+    } while (reader.next(block));
   } catch (const csv_file::FieldError& error) {
     csv_file::fail_field(file.path(), schema, error);
   }
