@@ -16,7 +16,8 @@ kernels::AttentionShape shape_of(const KernelRequest& request, size_t q, size_t 
                             .features = query[3],
                             .values = value[3],
                             .causal = request.attributes().get<bool>("causal"),
-                            .scale = request.attributes().get<double>("scale")};
+                            .scale = request.attributes().get<double>("scale"),
+                            .kept = request.attributes().get_or<int64_t>("kept", 0)};
   if (mask < request.inputs.size()) {
     const Shape& m = request.inputs[mask].shape;
     s.mask_query = m[2] > 1 ? m[3] : 0;
@@ -46,7 +47,8 @@ class AttentionKernel final : public Kernel {
                                              .dy = f.in<T>(0),
                                              .dq = f.out<T>(0),
                                              .dk = f.out<T>(1),
-                                             .dv = f.out<T>(2)},
+                                             .dv = f.out<T>(2),
+                                             .probabilities = shape_.kept ? const_cast<T*>(f.in<T>(5)) : nullptr},
                                             f.scratch, f.thread, f.threads);
     kernels::attention<T>(shape_,
                           {.q = f.in<T>(0),
@@ -54,7 +56,8 @@ class AttentionKernel final : public Kernel {
                            .v = f.in<T>(2),
                            .y = f.out<T>(0),
                            .log_sum = f.out<T>(1),
-                           .mask = masked_ ? f.in<bool>(3) : nullptr},
+                           .mask = masked_ ? f.in<bool>(3) : nullptr,
+                           .probabilities = shape_.kept ? f.out<T>(2) : nullptr},
                           f.scratch, f.thread, f.threads);
   }
 

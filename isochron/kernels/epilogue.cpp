@@ -19,8 +19,13 @@ Epilogue epilogue_of(const KernelRequest& request) {
                                                                    {"softplus", GemmActivation::softplus}};
   const Attributes& a = request.attributes();
   if (!a.find("activation")) return {};
-  return {request.inputs.size() > 2, request.node.outputs.size() > 1, known.at(a.get<std::string>("activation")),
-          a.get<double>("alpha")};
+  const bool residual = a.get_or("residual", false);
+  return {.bias = request.inputs.size() > (residual ? 3 : 2),
+          .residual = residual,
+          .pre_activation = a.get<bool>("pre_activation"),
+          .column_sums = a.get_or("column_sums", false),
+          .activation = known.at(a.get<std::string>("activation")),
+          .alpha = a.get<double>("alpha")};
 }
 
 }  // namespace isochron

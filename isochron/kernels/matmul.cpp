@@ -72,7 +72,9 @@ class GemmKernel final : public Kernel {
                   .bias = epilogue_.bias ? f.inputs[2] : nullptr,
                   .activation = epilogue_.activation,
                   .activation_alpha = epilogue_.alpha,
-                  .pre_activation = epilogue_.pre_activation ? f.outputs[1] : nullptr};
+                  .pre_activation = epilogue_.pre_activation ? f.outputs[1] : nullptr,
+                  .residual = epilogue_.residual ? f.inputs[epilogue_.bias ? 3 : 2] : nullptr,
+                  .column_sums = epilogue_.column_sums ? f.outputs[1] : nullptr};
     if (count_ == 1) return kernels::gemm(p_.shape, args, f.scratch, f.thread, f.threads);
     if (regular_a_ && regular_b_)
       return kernels::batched_gemm(p_.shape, args, count_, strides_, f.scratch, f.thread, f.threads);
@@ -81,6 +83,7 @@ class GemmKernel final : public Kernel {
       args.b = at(f.inputs[1], matrix_of(i, p_.batch, p_.batch_b) * p_.shape.k * p_.shape.n);
       args.c = at(f.outputs[0], i * strides_.c);
       if (epilogue_.pre_activation) args.pre_activation = at(f.outputs[1], i * strides_.c);
+      if (epilogue_.residual) args.residual = at(f.inputs[epilogue_.bias ? 3 : 2], i * strides_.c);
       kernels::gemm(p_.shape, args, f.scratch, 0, 1);
     }
   }

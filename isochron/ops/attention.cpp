@@ -47,7 +47,7 @@ Cost product_cost(const RuleContext& c, std::span<const TensorSpec> outputs) {
 const Op& kAttentionBackward =
     register_op({.name = "attention_backward",
                  .doc = "Gradients of attention by query, key and value; scores are computed again block by block.",
-                 .arity = -1,  // dy, query, key, value, y, log_sum, mask?
+                 .arity = -1,  // dy, query, key, value, y, log_sum, mask?; kept: y and the probabilities end the list
                  .rule = [](const RuleContext& c) -> Specs {
                    need_heads(c, 1, 6);
                    return {c[1], c[2], c[3]};
@@ -63,7 +63,10 @@ const Op& kAttention =
                  .rule = [](const RuleContext& c) -> Specs {
                    need_heads(c, 0, 3);
                    const Shape &q = c.shape(0), &v = c.shape(2);
-                   return {{c.dtype(), q.with(3, v[3])}, {c.dtype(), {q[0], q[2], q[1]}}};
+                   Specs out{{c.dtype(), q.with(3, v[3])}, {c.dtype(), {q[0], q[2], q[1]}}};
+                   if (const int64_t width = c.attributes.get_or<int64_t>("kept", 0); width > 0)
+                     out.push_back({c.dtype(), {q[0], q[2], q[1], width}});
+                   return out;
                  },
                  .gradient = [](G g) -> Gradients {
                    std::vector<Tensor> inputs{g.grad(), g.input(0), g.input(1), g.input(2), g.output(0), g.output(1)};

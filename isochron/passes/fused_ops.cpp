@@ -45,6 +45,7 @@ template <const char* const& product>
 Specs product_specs(const RuleContext& c) {
   const TensorSpec result = infer(op_named(product), c.inputs.first(2), c.attributes)[0];
   if (c.attributes.get<bool>("pre_activation")) return {result, result};
+  if (c.attributes.get_or("column_sums", false)) return {result, {result.dtype, {result.shape[-1]}}};
   return {result};
 }
 template <const char* const& product>

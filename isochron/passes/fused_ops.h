@@ -1,7 +1,8 @@
 // Ops that only passes make.
 //   fused            a group of elementwise nodes: `body` says what is done to one element
 //   fused_reduce     the same, and the last output is reduced (attributes reduce, begin, end)
-//   matmul_epilogue  activation(a b + bias); with pre_activation=true the values before it are a second output
+//   matmul_epilogue  activation(a b + bias + residual); with pre_activation=true the values before it are a second
+//                    output, with column_sums=true the sums of b's columns; residual=true: the last input is added
 //   conv_epilogue    the same of a convolution
 #pragma once
 

@@ -1,5 +1,6 @@
 // activation(a b + bias) as one node, so that the blocks of a matrix product or a convolution are finished while they
-// are in cache. Values that others still need before the activation become a second output.
+// are in cache. Values that others still need before the activation become a second output. A matrix that is added to a
+// matrix product (a residual sum, the gradients that meet in a value) is added there as well.
 #include "isochron/passes/fused_ops.h"
 #include "isochron/passes/known_ops.h"
 #include "isochron/passes/rewriter.h"
@@ -30,7 +31,7 @@ class EpiloguePass {
       rewriter_.refresh(graph_.nodes[static_cast<size_t>(i)]);
       const GraphNode& node = graph_.nodes[static_cast<size_t>(i)];
       if (node.op == known_ops().add)
-        add_bias(i);
+        add_bias(i) || add_residual(i);
       else if (node.op && is_activation(node.op))
         add_activation(i);
     }
@@ -50,7 +51,7 @@ class EpiloguePass {
     return shape.rank() >= 1 && shape[-1] == product[-1] && shape.elements() == product[-1];
   }
 
-  void add_bias(int32_t at) {
+  bool add_bias(int32_t at) {
     const GraphNode& node = graph_.nodes[static_cast<size_t>(at)];
     for (size_t side = 0; side < 2; ++side) {
       const ValueId product = node.inputs[side], bias = node.inputs[1 - side];
@@ -59,8 +60,52 @@ class EpiloguePass {
       SmallVector<ValueId, 3> inputs = graph_[product].inputs;
       inputs.push_back(bias);
       epilogue(at, graph_[product], std::move(inputs), "none", 0, false);
-      return;
+      return true;
     }
+    return false;
+  }
+
+  // A matrix product, maybe with a bias, that nobody else reads and to which nothing has been added yet.
+  bool takes_residual(ValueId v) const {
+    const GraphNode& node = graph_[v];
+    if (uses(v) != 1 || node.outputs.size() != 1) return false;
+    if (node.op == known_ops().matmul) return is_product(v);
+    return node.op == &matmul_epilogue_op() && node.attributes.get<std::string>("activation") == "none" &&
+           !node.attributes.find("residual");
+  }
+
+  bool add_residual(int32_t at) {
+    const Shape shape = graph_.nodes[static_cast<size_t>(at)].outputs[0].shape;
+    for (size_t side : {1, 0}) {
+      const SmallVector<ValueId, 3>& operands = graph_.nodes[static_cast<size_t>(at)].inputs;
+      ValueId product = operands[side], residual = operands[1 - side];
+      if (graph_.spec(product).shape != shape || graph_.spec(residual).shape != shape) continue;
+      const bool reshaped = graph_[product].op == known_ops().reshape && uses(product) == 1;
+      if (reshaped) product = graph_[product].inputs[0];
+      if (product.node >= static_cast<int32_t>(uses_.size()) || !takes_residual(product)) continue;
+      if (!reshaped) {
+        SmallVector<ValueId, 3> inputs = graph_[product].inputs;
+        inputs.push_back(residual);
+        epilogue(at, graph_[product], std::move(inputs), "none", 0, false);
+        graph_.nodes[static_cast<size_t>(at)].attributes.set("residual", true);
+        return true;
+      }
+      // The sum is taken in the product's own shape, and node `at` becomes the reshape.
+      const Attributes own{{"shape", graph_.spec(product).shape.to_vector()}};
+      residual = rewriter_.add(*known_ops().reshape, {residual}, own, {at, 0});
+      GraphNode sum = graph_[product];
+      sum.inputs.push_back(residual);
+      const auto added = static_cast<int32_t>(graph_.nodes.size());
+      graph_.nodes.push_back(std::move(sum));
+      epilogue(added, graph_[product], graph_.nodes.back().inputs, "none", 0, false);
+      graph_.nodes.back().attributes.set("residual", true);
+      GraphNode& node = graph_.nodes[static_cast<size_t>(at)];
+      node.op = known_ops().reshape;
+      node.attributes = Attributes{{"shape", shape.to_vector()}};
+      node.inputs = {ValueId{added, 0}};
+      return true;
+    }
+    return false;
   }
 
   void add_activation(int32_t at) {

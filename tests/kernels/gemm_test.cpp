@@ -228,6 +228,46 @@ TYPED_TEST(Gemm, BiasActivationAndPreActivation) {
   });
 }
 
+TYPED_TEST(Gemm, AResidualIsAddedOnce) {
+  for_each_isa([](std::string_view) {
+    for (const auto& [m, n, k] : kLargerSizes)
+      for (int layout = 0; layout < 4; ++layout) {
+        Case<TypeParam> test(m, n, k, layout & 1, layout & 2, 3);
+        for (size_t i = 0; i < test.pre.size(); ++i) test.pre[i] = static_cast<TypeParam>(i % 11);
+        test.args.residual = test.pre.data();
+        if (layout % 2) test.args.bias = test.bias.data();
+        if (m % 2) test.args.activation = GemmActivation::relu;
+        run(test, 2);
+        ASSERT_TRUE(test.matches(test.c, test.tolerance() * 4, [&](int64_t i, int64_t j) {
+          const double sum = test.expected_sum(i, j) + test.pre[static_cast<size_t>(i * test.args.ldc + j)] +
+                             (layout % 2 ? test.bias[static_cast<size_t>(j)] : 0);
+          return m % 2 ? std::max(sum, 0.0) : sum;
+        }));
+      }
+  });
+}
+
+TYPED_TEST(Gemm, SumsOfColumnsComeWithTheProduct) {
+  for_each_isa([](std::string_view) {
+    for (const auto& [m, n, k] : kLargerSizes)
+      for (int threads = 1; threads <= 3; ++threads) {
+        Case<TypeParam> test(m, n, k, threads % 2, false, 3);
+        std::vector<TypeParam> sums(static_cast<size_t>(n) + 1, static_cast<TypeParam>(kGuard));
+        test.args.column_sums = sums.data();
+        run(test, threads);
+        ASSERT_TRUE(
+            test.matches(test.c, test.tolerance(), [&](int64_t i, int64_t j) { return test.expected_sum(i, j); }));
+        EXPECT_EQ(sums.back(), static_cast<TypeParam>(kGuard));
+        for (int64_t j = 0; j < n; ++j) {
+          double want = 0;
+          for (int64_t p = 0; p < k; ++p) want += test.b[static_cast<size_t>(p * test.args.ldb + j)];
+          ASSERT_NEAR(sums[static_cast<size_t>(j)], want, test.tolerance() * 4)
+              << m << " " << n << " " << k << " " << j;
+        }
+      }
+  });
+}
+
 TYPED_TEST(Gemm, ActivationsStandFarOut) {
   // k = 0 leaves the bias alone, so the activation sees exactly these values.
   const std::vector<TypeParam> values = {-1e30, -1000, -90, -20, -5, -1, -0.01, 0, 0.01, 1, 5, 20, 90, 1000, 1e30};
@@ -343,6 +383,9 @@ TEST(GemmChecks, RefusesWhatItCannotDo) {
   test.args.accumulate = true;
   test.args.bias = test.bias.data();
   EXPECT_THROW(gemm(test.shape, test.args, nullptr, 0, 1), InternalError);
+  Case<float> sums(2, 2, 2, false, true);
+  sums.args.column_sums = sums.bias.data();
+  EXPECT_THROW(gemm(sums.shape, sums.args, nullptr, 0, 1), InternalError);
 }
 
 }  // namespace

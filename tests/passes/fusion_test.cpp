@@ -65,6 +65,50 @@ TEST(MatmulEpilogue, LeavesProductsThatOthersNeedAndColumnsAlone) {
   EXPECT_EQ(nodes_named(graph, "matmul_epilogue"), 0u);
 }
 
+TEST(MatmulEpilogue, TakesAMatrixThatIsAddedThroughAReshape) {
+  const Tensor more = zeros({1, 2, 2}).eval();
+  const Tensor x = floats(), w = tensor({{1.f, 2.f}, {3.f, 4.f}, {5.f, 6.f}}), b = tensor({1.f, 2.f});
+  EXPECT_EQ(after({"matmul_epilogue"}, {more + reshape(matmul(x, w) + b, {1, 2, 2})}),
+            "%0 = data : float32(2, 3)\n"
+            "%1 = data : float32(3, 2)\n"
+            "%2 = data : float32(2,)\n"
+            "%3 = data : float32(1, 2, 2)\n"
+            "%4 = reshape(%3) shape=[2, 2] : float32(2, 2)\n"
+            "%5 = matmul_epilogue(%0, %1, %2, %4) transpose_a=false transpose_b=false activation=none alpha=0 "
+            "pre_activation=false residual=true : float32(2, 2)\n"
+            "%6 = reshape(%5) shape=[1, 2, 2] : float32(1, 2, 2)\n"
+            "return %6\n");
+  // Two products: one takes the other, and a third matrix stays outside of what is read elsewhere.
+  const Tensor first = matmul(x, w), second = matmul(x, w * 2);
+  Graph graph = graph_of({relu(first + second), first});
+  run_pass(graph, "matmul_epilogue");
+  EXPECT_EQ(nodes_named(graph, "matmul_epilogue"), 1u);
+  EXPECT_EQ(nodes_named(graph, "matmul"), 1u);
+  EXPECT_EQ(nodes_named(graph, "add") + nodes_named(graph, "relu"), 0u);
+}
+
+TEST(ColumnSums, ABiasGradientComesWithTheKernels) {
+  const Tensor x = ones({100, 3}).eval(), dy = ones({10, 10, 4}).eval();
+  const Tensor kernel = matmul(x, reshape(dy, {100, 4}), {.transpose_a = true});
+  Graph graph = graph_of({kernel, sum(dy, {0, 1})});
+  run_pass(graph, "column_sums");
+  EXPECT_EQ(nodes_named(graph, "matmul_epilogue"), 1u);
+  EXPECT_EQ(nodes_named(graph, "sum") + nodes_named(graph, "matmul"), 0u);
+}
+
+TEST(ColumnSums, NotOfFewRowsNorOverOtherAxesNorInACircle) {
+  const Tensor few = ones({5, 4}).eval(), many = ones({100, 4}).eval();
+  for (const std::vector<Tensor>& tensors :
+       std::vector<std::vector<Tensor>>{{matmul(few, few, {.transpose_a = true}), sum(few, {0})},
+                                        {matmul(many, many, {.transpose_a = true}), sum(many, {1})},
+                                        {matmul(many, many, {.transpose_b = true}), sum(many, {0})},
+                                        {matmul(many * sum(many, {0}), many, {.transpose_a = true})}}) {
+    Graph graph = graph_of(tensors);
+    run_pass(graph, "column_sums");
+    EXPECT_EQ(nodes_named(graph, "matmul_epilogue"), 0u) << to_string(graph);
+  }
+}
+
 TEST(FuseElementwise, AChainIsOneNodeAndItsNumbersAreInside) {
   const Tensor x = floats(), row = tensor({1.f, 2.f, 3.f});
   EXPECT_EQ(after({"fuse_elementwise"}, {tanh(x * 2 + row)}),

@@ -1,8 +1,11 @@
 // Whole training steps with all passes against none.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "isochron/exec/evaluate.h"
 #include "isochron/graph/tape.h"
+#include "isochron/ops/attention.h"
 #include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/matmul.h"
@@ -63,6 +66,52 @@ TEST(Training, PassesKeepTheCurve) {
 // Large enough that threads share the calls, if there is more than one, and that a gradient is never stored.
 TEST(Training, PassesKeepTheCurveOfAWideModel) {
   expect_equal_training(8, 6600, [] { return SGD({.learning_rate = 1e-2, .momentum = 0.9}); });
+}
+
+std::vector<double> attention_gradients(DType dtype, int64_t keys, const AttentionOptions& options) {
+  clear_cache();
+  const auto heads = [&](int64_t steps, double pace) { return cast(wave({2, steps, 3, 32}, pace), dtype); };
+  Variable q(heads(70, 0.7)), k(heads(keys, 1.3)), v(heads(keys, 0.9));
+  GradientTape tape;
+  const Tensor loss = sum(square(attention(q, k, v, options)));
+  std::vector<double> numbers{loss.item()};
+  for (const Tensor& gradient : tape.gradient(loss, std::vector<Variable>{q, k, v})) {
+    const std::vector<double> values = cast(gradient, DType::float64).to_vector<double>();
+    numbers.insert(numbers.end(), values.begin(), values.end());
+  }
+  return numbers;
+}
+
+TEST(Training, KeptProbabilitiesGiveTheSameGradients) {
+  for (const DType dtype : {DType::float32, DType::float64})
+    for (const int64_t keys : {1, 33, 70, 128}) {
+      // The second example sees nothing.
+      Tensor seen = reshape(arange(0, static_cast<double>(keys), 1), {1, 1, 1, keys}) > 3;
+      seen = concat({seen, seen}, 0);
+      seen = logical_and(seen, reshape(tensor({true, false}), {2, 1, 1, 1})).eval();
+      for (const AttentionOptions& options :
+           {AttentionOptions{}, AttentionOptions{.causal = true}, AttentionOptions{.mask = seen}}) {
+        std::vector<double> again, kept;
+        {
+          OnlyPasses none({});
+          again = attention_gradients(dtype, keys, options);
+        }
+        {
+          OnlyPasses one({"kept_probabilities"});
+          kept = attention_gradients(dtype, keys, options);
+        }
+        ASSERT_EQ(again.size(), kept.size());
+        for (size_t i = 0; i < kept.size(); ++i)
+          ASSERT_NEAR(kept[i], again[i], dtype == DType::float32 ? 2e-5 * (1 + std::abs(again[i])) : 1e-12) << i;
+      }
+    }
+  const Tensor x = wave({1, 8, 2, 16}, 0.3);
+  Variable q(x);
+  GradientTape tape;
+  Graph graph = graph_of(tape.gradient(sum(attention(q, x, x)), std::vector<Variable>{q}));
+  run_pass(graph, "kept_probabilities");
+  EXPECT_NE(to_string(graph).find("kept=16 : float32(1, 8, 2, 16), float32(1, 2, 8), float32(1, 2, 8, 16)"),
+            std::string::npos);
 }
 
 TEST(Training, AParameterMayBeTheGradientOfAnother) {

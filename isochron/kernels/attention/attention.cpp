@@ -63,6 +63,7 @@ class Head {
     step = score_step(s_);
     feature_step = row_step<T>(s_.features);
     value_step = row_step<T>(s_.values);
+    kept = args.probabilities ? args.probabilities + item * s_.queries * s_.kept : nullptr;
     scores = static_cast<T*>(scratch);
     gradients = scores + kQueries * step;
     largest = gradients + kQueries * step;
@@ -83,9 +84,10 @@ class Head {
   bool beyond(int64_t last_query, int64_t k0) const { return s_.causal && k0 > last_query; }
   const bool* seen(int64_t i, int64_t k0) const { return mask ? mask + i * s_.mask_query + k0 : nullptr; }
 
-  void score(const AttentionArgs<T>& a, int64_t q0, int64_t queries, int64_t k0, int64_t keys) const {
+  void score(const AttentionArgs<T>& a, int64_t q0, int64_t queries, int64_t k0, int64_t keys, T* to,
+             int64_t to_step) const {
     run_product(product<T>(queries, keys, s_.features, a.q + q_at + q0 * q_step, q_step, false,
-                           a.k + k_at + k0 * q_step, q_step, true, scores, step, false),
+                           a.k + k_at + k0 * q_step, q_step, true, to, to_step, false),
                 inner);
   }
   const T* gather_values(const T* from, int64_t rows) const {
@@ -99,6 +101,7 @@ class Head {
   int64_t step, feature_step, value_step;
   const bool* mask;
   T *scores, *gradients, *largest, *total, *values, *features;
+  T* kept;  // probabilities of this head, or null
   void* inner;
 
  private:
@@ -109,6 +112,26 @@ class Head {
   const AttentionShape& s_;
 };
 
+// A block of queries against all keys, whose probabilities are kept.
+template <class T>
+void forward_kept(const AttentionShape& s, const AttentionArgs<T>& a, const Head<T>& head, int64_t q0) {
+  const ScoreRows<T>& rows = score_rows<T>();
+  const int64_t queries = std::min(kQueries, s.queries - q0);
+  T* y = a.y + head.y_at + q0 * head.v_step;
+  T* p = head.kept + q0 * s.kept;
+  T* log_sum = a.log_sum + head.row_at + q0;
+  head.score(a, q0, queries, 0, s.keys, p, s.kept);
+  for (int64_t r = 0; r < queries; ++r)
+    log_sum[r] = rows.softmax(p + r * s.kept, s.keys, head.known(q0 + r, 0, s.keys), static_cast<T>(s.scale),
+                              head.seen(q0 + r, 0));
+  const T* v = head.gather_values(a.v + head.v_at, s.keys);
+  run_product(product<T>(queries, s.values, s.keys, p, s.kept, false, v, head.value_step, false, y, head.v_step, false),
+              head.inner);
+  // A row that saw nothing has probabilities of zero when gradients are computed.
+  for (int64_t r = 0; r < queries; ++r)
+    if (log_sum[r] == std::numeric_limits<T>::infinity()) std::fill_n(p + r * s.kept, s.keys, T(0));
+}
+
 template <class T>
 void forward_block(const AttentionShape& s, const AttentionArgs<T>& a, const Head<T>& head, int64_t q0) {
   const ScoreRows<T>& rows = score_rows<T>();
@@ -118,7 +141,7 @@ void forward_block(const AttentionShape& s, const AttentionArgs<T>& a, const Hea
   std::fill_n(head.total, queries, T(0));
   for (int64_t k0 = 0; k0 < s.keys && !head.beyond(last, k0); k0 += kKeys) {
     const int64_t keys = std::min(kKeys, s.keys - k0);
-    head.score(a, q0, queries, k0, keys);
+    head.score(a, q0, queries, k0, keys, head.scores, head.step);
     for (int64_t r = 0; r < queries; ++r) {
       T* row = head.scores + r * head.step;
       const T most = std::max(head.largest[r], rows.scale(row, keys, head.known(q0 + r, k0, keys),
@@ -159,15 +182,19 @@ void backward_block(const AttentionShape& s, const AttentionArgs<T>& a, const He
   for (int64_t k0 = 0; k0 < s.keys && !head.beyond(last, k0); k0 += kKeys) {
     const int64_t keys = std::min(kKeys, s.keys - k0);
     const T* v = a.v + head.v_at + k0 * head.v_step;
-    head.score(a, q0, queries, k0, keys);
+    T* p = head.kept ? head.kept + q0 * s.kept : head.scores;
+    const int64_t p_step = head.kept ? s.kept : head.step;
+    if (!head.kept) head.score(a, q0, queries, k0, keys, p, p_step);
     run_product(product<T>(queries, keys, s.values, dy, head.v_step, false, v, head.v_step, true, head.gradients,
                            head.step, false),
                 head.inner);
     for (int64_t r = 0; r < queries; ++r)
-      rows.gradients(head.scores + r * head.step, head.gradients + r * head.step, keys, head.known(q0 + r, k0, keys),
-                     static_cast<T>(s.scale), head.seen(q0 + r, k0), a.log_sum[head.row_at + q0 + r], delta[r]);
-    run_product(product<T>(keys, s.values, queries, head.scores, head.step, true, head.gather_values(dy, queries),
-                           head.value_step, false, a.dv + head.v_at + k0 * head.v_step, head.v_step, on_top),
+      head.kept
+          ? rows.kept_gradients(p + r * p_step, head.gradients + r * head.step, keys, static_cast<T>(s.scale), delta[r])
+          : rows.gradients(p + r * p_step, head.gradients + r * head.step, keys, head.known(q0 + r, k0, keys),
+                           static_cast<T>(s.scale), head.seen(q0 + r, k0), a.log_sum[head.row_at + q0 + r], delta[r]);
+    run_product(product<T>(keys, s.values, queries, p, p_step, true, head.gather_values(dy, queries), head.value_step,
+                           false, a.dv + head.v_at + k0 * head.v_step, head.v_step, on_top),
                 head.inner);
     const T* k = head.gather_features(a.k + head.k_at + k0 * head.q_step, keys);
     run_product(product<T>(queries, s.features, keys, head.gradients, head.step, false, k, head.feature_step, false,
@@ -224,7 +251,8 @@ void attention(const AttentionShape& s, const AttentionArgs<T>& args, void* scra
   const int64_t blocks = (s.queries + kQueries - 1) / kQueries;
   const Share mine = share_of(s.batch * s.heads * blocks, 1, thread, threads);
   for (int64_t item = mine.begin; item < mine.end; ++item)
-    forward_block(s, args, Head<T>(s, args, item / blocks, scratch), item % blocks * kQueries);
+    (s.kept > 0 ? forward_kept<T> : forward_block<T>)(s, args, Head<T>(s, args, item / blocks, scratch),
+                                                      item % blocks * kQueries);
 }
 
 template <class T>

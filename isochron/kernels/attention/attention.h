@@ -19,6 +19,8 @@ struct AttentionShape {
   double scale = 1;
   // Steps of the mask, in elements, along batch, heads and queries; keys lie together.
   int64_t mask_batch = 0, mask_head = 0, mask_query = 0;
+  // Width of the rows of `probabilities`, at least `keys`, which are at most 128; 0: they are not kept.
+  int64_t kept = 0;
 };
 
 template <class T>
@@ -28,6 +30,8 @@ struct AttentionArgs {
   const bool* mask = nullptr;  // may be null
   const T* dy = nullptr;       // backward only, like y
   T *dq = nullptr, *dk = nullptr, *dv = nullptr;
+  // (batch, heads, queries, kept): written by the forward pass, read by the backward one instead of log_sum and mask.
+  T* probabilities = nullptr;
 };
 
 template <class T>

@@ -1,6 +1,8 @@
 #include "isochron/kernels/attention/score_rows.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "isochron/kernels/attention/score_rows.cpp"
@@ -62,6 +64,21 @@ struct Scores {
     return hn::GetLane(hn::SumOfLanes(d, sum));
   }
 
+  static T softmax(T* s, int64_t n, int64_t known, T factor, const bool* seen) {
+    const T most = scale(s, n, known, factor, seen);
+    const T sum = exponentials(s, n, most);
+    multiply(s, n, 1 / sum);
+    return most <= kUnseen<T> ? std::numeric_limits<T>::infinity() : most + std::log(sum);
+  }
+
+  static void kept_gradients(const T* p, T* dp, int64_t n, T factor, T delta) {
+    const D d;
+    const V by = hn::Set(d, factor), off = hn::Set(d, delta);
+    for_vectors(d, n, [&](int64_t i, auto part) HWY_ATTR {
+      part.store(hn::Mul(hn::Mul(part.load(d, p + i), by), hn::Sub(part.load(d, dp + i), off)), d, dp + i);
+    });
+  }
+
   static void gradients(T* s, T* dp, int64_t n, int64_t known, T factor, const bool* seen, T log_sum, T delta) {
     const D d;
     const V by = hn::Set(d, factor), shift = hn::Set(d, log_sum), off = hn::Set(d, delta);
@@ -94,7 +111,8 @@ struct Scores {
 template <class T>
 const ScoreRows<T>* find_scores() {
   using S = Scores<T>;
-  static constexpr ScoreRows<T> rows = {S::scale, S::exponentials, S::gradients, S::multiply, S::dot};
+  static constexpr ScoreRows<T> rows = {S::scale,          S::exponentials, S::softmax, S::gradients,
+                                        S::kept_gradients, S::multiply,     S::dot};
   return &rows;
 }
 const ScoreRows<float>* find_scores_f32() { return find_scores<float>(); }

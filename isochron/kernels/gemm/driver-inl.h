@@ -38,7 +38,7 @@ BlockOfA<T> block_of_a(const Product<T>& p, bool pack, int64_t m0, int rows, int
   if (!pack) return {a, p.lda, p.trans_a, rows, rows, 0};
   if (p.trans_a) {
     pack_k_major_a(a, p.lda, rows, k, packed);
-    return {packed, kPanelRows, true, rows, kPanelRows, kPanelRows * k};
+    return {packed, kPanelRows, true, rows, kPanelRows, panel_stride<T>(k)};
   }
   pack_row_major_a(a, p.lda, rows, k, packed);
   return {packed, packed_row_stride<T>(k), false, rows, rows, 0};
@@ -73,6 +73,7 @@ void run_tiles(const Product<T>& p, T* scratch) {
           column.c_stride = p.ldc;
           column.init = on_top ? column.c : p.bias ? p.bias + col : nullptr;
           column.init_stride = on_top ? p.ldc : 0;
+          if (p.residual && k0 == 0) column.residual = p.residual + m0 * p.ldc + col;
           column.packed_b = nullptr;
           if (p.trans_b) {
             if (m0 == 0) pack_transposed_b(p.b + col * p.ldb + k0, p.ldb, k, vectors, cols, panel);
@@ -86,10 +87,14 @@ void run_tiles(const Product<T>& p, T* scratch) {
             column.use_packed(panel, vectors);
           }
           block_a.run(column, vectors);
+          if (p.column_sums && m0 == 0 && plan.sums_columns(p)) {
+            column.use_packed(panel, vectors);
+            add_rows(column, vectors, k0 == 0, p.column_sums + col);
+          }
           panel += vectors * lanes * k;
           j += cols;
         }
-        if (last_k && needs_epilogue(p)) finish(p, m0, m, n0, n, false);
+        if (last_k && needs_epilogue(p)) finish(p, m0, m, n0, n, false, false);
       }
     }
     k0 += k;
@@ -130,7 +135,7 @@ void run_swapped(const Product<T>& p, T* scratch) {
       i += cols;
     }
     transpose(turned, width, n, p.m, p.c + n0, p.ldc);
-    if (p.bias || needs_epilogue(p)) finish(p, 0, p.m, n0, n, p.bias != nullptr);
+    if (p.bias || p.residual || needs_epilogue(p)) finish(p, 0, p.m, n0, n, p.bias != nullptr, p.residual != nullptr);
   }
 }
 
@@ -170,14 +175,24 @@ void run_dot_path(const Product<T>& p, bool few_rows, T* scratch) {
 }
 
 template <class T>
+void sum_columns(const Product<T>& p) {
+  std::fill_n(p.column_sums, p.n, T(0));
+  for (int64_t k = 0; k < p.k; ++k) {
+    const T* HWY_RESTRICT row = p.b + k * p.ldb;
+    for (int64_t j = 0; j < p.n; ++j) p.column_sums[j] += row[j];
+  }
+}
+
+template <class T>
 void run(const Product<T>& p, void* scratch) {
   if (p.m <= 0 || p.n <= 0) return;
   T* space = static_cast<T*>(scratch);
   const Path path = choose_path(p);
+  if (p.column_sums && !(path == Path::tiles && TilePlan<T>(p).sums_columns(p))) sum_columns(p);
   if (path == Path::tiles) return run_tiles(p, space);
   if (path == Path::swapped) return run_swapped(p, space);
   path == Path::outer ? run_outer(p, space) : run_dot_path(p, path == Path::dot_rows, space);
-  if (needs_epilogue(p)) finish(p, 0, p.m, 0, p.n, false);
+  if (p.residual || needs_epilogue(p)) finish(p, 0, p.m, 0, p.n, false, p.residual != nullptr);
 }
 
 }  // namespace isochron::kernels::HWY_NAMESPACE

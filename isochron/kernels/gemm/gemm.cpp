@@ -68,6 +68,8 @@ Product<T> product_of(const GemmShape& shape, const GemmArgs& args, const Block&
   const T* bias = static_cast<const T*>(args.bias);
   T* c = static_cast<T*>(args.c);
   T* pre = static_cast<T*>(args.pre_activation);
+  const T* residual = static_cast<const T*>(args.residual);
+  T* sums = static_cast<T*>(args.column_sums);
   const int64_t c_offset = row * args.ldc + col;
   return {.m = block.rows.end - row,
           .n = block.cols.end - col,
@@ -84,7 +86,9 @@ Product<T> product_of(const GemmShape& shape, const GemmArgs& args, const Block&
           .pre_activation = pre ? pre + c_offset : nullptr,
           .activation = activation_function(args.activation, shape.dtype),
           .immediates = {args.activation_alpha, 0},
-          .accumulate = args.accumulate};
+          .accumulate = args.accumulate,
+          .residual = residual ? residual + c_offset : nullptr,
+          .column_sums = sums && row == 0 ? sums + col : nullptr};
 }
 
 template <class F>
@@ -96,7 +100,9 @@ auto visit_float(DType dtype, F&& f) {
 void check(const GemmShape& shape, const GemmArgs& args, int thread, int threads) {
   ISO_CHECK(shape.m >= 0 && shape.n >= 0 && shape.k >= 0);
   ISO_CHECK(thread >= 0 && thread < threads);
-  ISO_CHECK(!args.accumulate || (!args.bias && !args.pre_activation && args.activation == GemmActivation::none));
+  ISO_CHECK(!args.accumulate ||
+            (!args.bias && !args.residual && !args.pre_activation && args.activation == GemmActivation::none));
+  ISO_CHECK(!args.column_sums || !shape.trans_b);
 }
 
 void run_block(const GemmShape& shape, const GemmArgs& args, const Block& block, void* scratch) {
@@ -119,6 +125,7 @@ GemmArgs batch_item(const GemmShape& shape, GemmArgs args, const BatchStrides& s
   args.b = static_cast<const char*>(args.b) + item * strides.b * size;
   args.c = static_cast<char*>(args.c) + item * strides.c * size;
   if (args.pre_activation) args.pre_activation = static_cast<char*>(args.pre_activation) + item * strides.c * size;
+  if (args.residual) args.residual = static_cast<const char*>(args.residual) + item * strides.c * size;
   return args;
 }
 
@@ -139,6 +146,7 @@ void gemm(const GemmShape& shape, const GemmArgs& args, void* scratch, int threa
 void batched_gemm(const GemmShape& shape, const GemmArgs& args, int64_t batch, const BatchStrides& strides,
                   void* scratch, int thread, int threads) {
   check(shape, args, thread, threads);
+  ISO_CHECK(!args.column_sums);
   // Whole products to each thread while that leaves nobody idle for long, else every product split over all.
   const int64_t rounds = (batch + threads - 1) / threads;
   const bool whole = rounds * threads * 8 <= batch * 9;
@@ -184,7 +192,8 @@ size_t gemm_tiles_scratch_bytes(const GemmShape& shape, int threads) {
 void gemm_tiles(const GemmShape& shape, const GemmArgs& args, void* scratch, int thread, int threads, void* context,
                 GemmConsume consume) {
   check(shape, args, thread, threads);
-  ISO_CHECK(shape.dtype == DType::float32 && !args.accumulate && !args.pre_activation);
+  ISO_CHECK(shape.dtype == DType::float32 && !args.accumulate && !args.pre_activation && !args.residual &&
+            !args.column_sums);
   float* tile = static_cast<float*>(scratch);
   void* inner = static_cast<char*>(scratch) + tile_bytes(shape);
   for_each_tile(shape, thread, threads, [&](const Block& block) {

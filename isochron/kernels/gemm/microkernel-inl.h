@@ -31,7 +31,8 @@ struct TileColumn {
   int64_t c_stride, last, cols;
   const T* init;  // what is added to the sums (C itself, or the bias with stride 0), or null
   int64_t init_stride;
-  T* packed_b;  // where a packing kernel leaves the panel of B, or null
+  T* packed_b;                  // where a packing kernel leaves the panel of B, or null
+  const T* residual = nullptr;  // added to the sums as well, or null; rows lie c_stride apart
 
   // Reads B from a packed panel: V * L elements for each step of k, overlap included.
   void use_packed(const T* panel, int vectors) {
@@ -45,7 +46,7 @@ struct TileColumn {
 
 // B is asked for this many steps of k ahead (and C before the sums begin): rows of an unpacked B are too far apart for
 // the hardware to guess. Where B is packed on the way it is large, and comes from farther away.
-inline constexpr int64_t kPrefetchSteps = 8, kPackPrefetchSteps = 24;
+inline constexpr int64_t kPrefetchSteps = 16, kPackPrefetchSteps = 24;
 
 // One row alone is that many vectors wide, so that its sums don't wait for each other.
 inline constexpr int kRowVectors = 8;
@@ -73,6 +74,7 @@ void run_tiles_of(const TileColumn<T>& column) {
   const int64_t a_stride = column.a_stride, b_stride = column.b_stride, b_last = column.b_last;
   const T* tile_a = column.a;
   const T* init = column.init;
+  const T* residual = column.residual;
   T* tile_c = column.c;
 
   for (int64_t tile = column.tiles; tile > 0; --tile) {
@@ -118,6 +120,15 @@ void run_tiles_of(const TileColumn<T>& column) {
         for (int v = 0; v < V; ++v) sum[r][v] = hn::Add(sum[r][v], load(init + r * column.init_stride, v, column.last));
       }
       init += R * column.init_stride;
+    }
+    if (residual) {
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 8
+        for (int v = 0; v < V; ++v)
+          sum[r][v] = hn::Add(sum[r][v], load(residual + r * column.c_stride, v, column.last));
+      }
+      residual += R * column.c_stride;
     }
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
@@ -168,6 +179,27 @@ const TileKernels<T>& tile_kernels(int vectors) {
   return kTable[std::min(vectors, 5) - 1];
 }
 
+// Adds the rows of a packed panel to `sums`, or makes `sums` of them when they are the first.
+template <class T>
+void add_rows(const TileColumn<T>& packed, int vectors, bool first, T* sums) {
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  hn::Vec<decltype(d)> total[4];
+  const auto at = [&](int v) { return v == vectors - 1 ? packed.last : v * lanes; };
+  for (int v = 0; v < vectors; ++v) {
+    auto even = first ? hn::Zero(d) : hn::LoadU(d, sums + at(v)), odd = hn::Zero(d);
+    const T* from = packed.b + v * lanes;
+    int64_t k = packed.k;
+    for (; k > 1; k -= 2, from += 2 * packed.b_stride) {
+      even = hn::Add(even, hn::LoadU(d, from));
+      odd = hn::Add(odd, hn::LoadU(d, from + packed.b_stride));
+    }
+    if (k > 0) even = hn::Add(even, hn::LoadU(d, from));
+    total[v] = hn::Add(even, odd);
+  }
+  for (int v = 0; v < vectors; ++v) hn::StoreU(total[v], d, sums + at(v));
+}
+
 // Runs `rows` rows of a column, cut into tiles of nearly equal height (a short last one would wait on its own sums),
 // and moves the column on to the rows below. With packed_b set, the first tile packs B for all that follow; there must
 // be more than one then.
@@ -180,6 +212,7 @@ void run_rows(TileColumn<T>& column, int vectors, int rows) {
     column.a += height * tiles * (kKMajor ? 1 : column.a_stride);
     column.c += height * tiles * column.c_stride;
     if (column.init) column.init += height * tiles * column.init_stride;
+    if (column.residual) column.residual += height * tiles * column.c_stride;
   };
   if (column.packed_b) {
     run(kernels.packing, kernels.most_rows, 1);

@@ -6,6 +6,8 @@
 #define ISOCHRON_KERNELS_GEMM_PACK_INL_H
 #endif
 
+#include <hwy/cache_control.h>
+
 #include <cstring>
 
 #include "isochron/kernels/gemm/transpose-inl.h"
@@ -28,14 +30,24 @@ void pack_transposed_b(const T* b, int64_t ldb, int64_t k, int vectors, int64_t 
 // Rows of a packed panel of a k-major A: whole tiles of 6, 4, 3, 2 or 1 rows.
 inline constexpr int kPanelRows = 12;
 
+// Distance of such panels of depth k: a line more than they are long, for panels that are pages apart would meet in one
+// set of L1 while they are written side by side.
+template <class T>
+constexpr int64_t panel_stride(int64_t k) {
+  return kPanelRows * k + static_cast<int64_t>(64 / sizeof(T));
+}
+
 // a (k, rows) -> panels of kPanelRows rows, each (k, kPanelRows)
 template <class T>
 void pack_k_major_a(const T* a, int64_t lda, int rows, int64_t k, T* panels) {
-  constexpr int64_t kStep = 8;  // so many rows of `a` at a time are read along their whole length
+  // So many rows of `a` at a time are read along their whole length, and so many are asked for ahead.
+  constexpr int64_t kStep = 8, kAhead = 16, kLine = 64 / sizeof(T);
   for (int64_t p0 = 0; p0 < k; p0 += kStep) {
     const int64_t p1 = std::min(p0 + kStep, k);
-    for (int row = 0; row < rows; row += kPanelRows) {
-      T* panel = panels + row * k;
+    for (int64_t p = p0 + kAhead; p < std::min(p1 + kAhead, k); ++p)
+      for (int64_t i = 0; i < rows; i += kLine) hwy::Prefetch(a + p * lda + i);
+    T* panel = panels;
+    for (int row = 0; row < rows; row += kPanelRows, panel += panel_stride<T>(k)) {
       if (rows - row >= kPanelRows) {
         for (int64_t p = p0; p < p1; ++p)
           std::memcpy(panel + p * kPanelRows, a + p * lda + row, kPanelRows * sizeof(T));

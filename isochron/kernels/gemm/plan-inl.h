@@ -70,7 +70,13 @@ struct TilePlan {
     block_m = whole && !needs_epilogue(p) ? p.m : std::min<int64_t>(p.m, 192);
   }
   int64_t packed_b() const { return pack_b ? round_up(block_n, lanes_of<T>()) * block_k : 0; }
-  int64_t packed_a() const { return pack_a ? round_up(block_m, kPanelRows) * packed_row_stride<T>(block_k) : 0; }
+  int64_t packed_a() const {
+    return pack_a ? std::max(round_up(block_m, kPanelRows) * packed_row_stride<T>(block_k),
+                             blocks_of(block_m, kPanelRows) * panel_stride<T>(block_k))
+                  : 0;
+  }
+  // Whether all of B passes through packed panels on its way, where its columns are summed cheaply.
+  bool sums_columns(const Product<T>& p) const { return pack_b && !p.trans_b && p.n > lanes_of<T>(); }
 };
 
 template <class T>

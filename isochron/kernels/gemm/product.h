@@ -6,7 +6,7 @@
 
 namespace isochron::kernels {
 
-// C (m,n) = activation(op(A) op(B) + bias); fields as in GemmShape and GemmArgs.
+// C (m,n) = activation(op(A) op(B) + bias + residual); fields as in GemmShape and GemmArgs.
 template <class T>
 struct Product {
   int64_t m, n, k;
@@ -23,6 +23,8 @@ struct Product {
   TileFunction activation;  // in place, or null
   double immediates[2];
   bool accumulate;
+  const T* residual = nullptr;
+  T* column_sums = nullptr;
 };
 
 // The loop a separate elementwise op would run, so that fusing the activation changes no bit of the result; null for
