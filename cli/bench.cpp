@@ -1,5 +1,5 @@
 // isochron bench WORKLOAD: one workload, timed the way bench/run.py compares it with its peers.
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "isochron/base/clock.h"
 #include "isochron/base/files.h"
+#include "isochron/base/joined.h"
 #include "isochron/base/median.h"
 #include "isochron/base/memory_info.h"
 #include "isochron/base/names.h"
@@ -150,7 +151,7 @@ std::vector<std::string_view> workload_names() {
 }
 
 void add_options(Arguments& arguments) {
-  arguments.value("WORKLOAD", options.workload, fmt::format("one of {}", fmt::join(workload_names(), ", ")), true)
+  arguments.value("WORKLOAD", options.workload, fmt::format("one of {}", joined(workload_names())), true)
       .value("--threads", options.threads, "threads (0: all CPUs)")
       .value("--epochs", options.epochs, "epochs, or passes of a pipeline (0: as many as the workload usually takes)")
       .value("--folder", options.folder, "where pipelines keep the files they make (default: a temporary folder)")

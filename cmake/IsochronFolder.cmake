@@ -23,8 +23,9 @@ endif()
 # Parsing the standard headers is half of a build: they are precompiled once for the library and once for the tests.
 option(ISOCHRON_PCH "Precompile the headers most files include" ON)
 set(isochron_common_headers
-  <algorithm> <array> <cmath> <cstdint> <functional> <map> <memory> <mutex> <optional> <set> <span> <string>
-  <string_view> <unordered_map> <utility> <vector> <fmt/core.h>)
+  <algorithm> <array> <atomic> <cmath> <condition_variable> <cstdint> <filesystem> <functional> <map> <memory> <mutex>
+  <numeric> <optional> <set> <span> <string> <string_view> <thread> <unordered_map> <utility> <variant> <vector>
+  <fmt/core.h>)
 # isochron_precompile(TARGET OWNER header…): TARGET uses the precompiled headers of OWNER, which is the first to ask.
 function(isochron_precompile target owner)
   if(NOT ISOCHRON_PCH)

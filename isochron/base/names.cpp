@@ -1,6 +1,7 @@
 #include "isochron/base/names.h"
+#include "isochron/base/joined.h"
 
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cctype>
@@ -40,7 +41,7 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string_vi
       best_distance = distance;
     }
   if (!best.empty()) return fmt::format("; did you mean \"{}\"?", best);
-  return fmt::format("; known: {}", fmt::join(known, ", "));
+  return fmt::format("; known: {}", joined(known));
 }
 
 }  // namespace isochron

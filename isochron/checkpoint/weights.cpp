@@ -1,9 +1,10 @@
 // Model::save_weights, load_weights and those of nn::Module: a file's tensors by name, checked before any is taken.
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <set>
 
+#include "isochron/base/joined.h"
 #include "isochron/checkpoint/hdf5.h"
 #include "isochron/checkpoint/safetensors.h"
 #include "isochron/checkpoint/store.h"
@@ -71,8 +72,7 @@ std::string listed(const char* what, const std::vector<std::string>& names) {
   if (names.empty()) return "";
   const std::vector<std::string> shown(names.begin(),
                                        names.begin() + static_cast<ptrdiff_t>(std::min(kShown, names.size())));
-  return fmt::format("\n  {} ({}): {}{}", what, names.size(), fmt::join(shown, ", "),
-                     names.size() > kShown ? ", …" : "");
+  return fmt::format("\n  {} ({}): {}{}", what, names.size(), joined(shown), names.size() > kShown ? ", …" : "");
 }
 
 void load(const std::string& path, const std::vector<NamedWeight>& weights, const NamedTensors& tensors,

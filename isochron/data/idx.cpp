@@ -1,12 +1,13 @@
 #include "isochron/data/idx.h"
 
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <charconv>
 #include <cstring>
 
 #include "isochron/base/files.h"
+#include "isochron/base/joined.h"
 #include "isochron/timeline/timeline.h"
 
 namespace isochron::data {
@@ -48,7 +49,7 @@ Tensor read_idx(const std::string& path) {
   for (int64_t d : dims)
     needed = d == 0 || needed <= static_cast<int64_t>(kLargestFile) / d ? needed * d : INT64_MAX / 2;
   if (static_cast<int64_t>(bytes.size() - header) != needed)
-    fail<FileError>("read_idx", "{}: shape ({}) needs {} bytes, the file has {}", path, fmt::join(dims, ", "), needed,
+    fail<FileError>("read_idx", "{}: shape ({}) needs {} bytes, the file has {}", path, joined(dims), needed,
                     bytes.size() - header);
   const Shape shape(dims);
   return Tensor::from_span(std::span(reinterpret_cast<const uint8_t*>(bytes.data()) + header, bytes.size() - header),

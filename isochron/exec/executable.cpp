@@ -1,11 +1,12 @@
 #include "isochron/exec/executable.h"
 
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 
 #include <atomic>
 #include <optional>
 
 #include "isochron/base/clock.h"
+#include "isochron/base/joined.h"
 #include "isochron/base/threads.h"
 #include "isochron/exec/plan_observer.h"
 #include "isochron/exec/running_call.h"
@@ -213,9 +214,8 @@ std::string Executable::to_string() const {
     for (int32_t i = 0; i < call.input_count; ++i) in.push_back(place_name(call.first_input + i));
     for (int32_t i = 0; i < call.output_count; ++i) out.push_back(place_name(call.first_output + i));
     text += fmt::format("{}{:8} {} = {}[{}]({}){}\n", call.barrier_before ? "| " : "  ", name_of(call.phase),
-                        fmt::join(out, ", "),
-                        call.node < 0 ? "copy" : graph_.nodes[static_cast<size_t>(call.node)].op->name,
-                        call.implementation, fmt::join(in, ", "), call.serial ? " serial" : "");
+                        joined(out), call.node < 0 ? "copy" : graph_.nodes[static_cast<size_t>(call.node)].op->name,
+                        call.implementation, joined(in), call.serial ? " serial" : "");
   }
   return text;
 }

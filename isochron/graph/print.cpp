@@ -1,5 +1,6 @@
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 
+#include "isochron/base/joined.h"
 #include "isochron/graph/graph.h"
 
 namespace isochron {
@@ -19,16 +20,16 @@ std::string line_of(const Graph& graph, size_t i) {
     constexpr const char* kRoles[] = {"?", "data", "variable", "argument", "stale"};
     text += kRoles[static_cast<size_t>(node.role)];
   } else {
-    text += fmt::format("{}({})", node.op->name, fmt::join(in, ", "));
+    text += fmt::format("{}({})", node.op->name, joined(in));
     if (!node.attributes.empty()) text += " " + to_string(node.attributes);
   }
   if (node.body) {
     std::vector<std::string> steps;
     for (const GraphNode& inner : node.body->nodes)
       if (inner.op) steps.push_back(inner.op->name);
-    text += fmt::format(" {{{}}}", fmt::join(steps, " "));
+    text += fmt::format(" {{{}}}", joined(steps, " "));
   }
-  return text + fmt::format(" : {}", fmt::join(out, ", "));
+  return text + fmt::format(" : {}", joined(out));
 }
 
 }  // namespace
@@ -41,7 +42,7 @@ std::string to_string(const Graph& graph) {
   for (const GraphUpdate& update : graph.updates)
     outputs[static_cast<size_t>(update.output)] +=
         fmt::format(" -> %{}", graph.inputs[static_cast<size_t>(update.input)]);
-  return text + fmt::format("return {}\n", fmt::join(outputs, ", "));
+  return text + fmt::format("return {}\n", joined(outputs));
 }
 
 std::string to_graphviz(const Graph& graph) {

@@ -1,9 +1,10 @@
 #include "isochron/nn/conv_modules.h"
 
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 
 #include <cmath>
 
+#include "isochron/base/joined.h"
 #include "isochron/ops/conv.h"
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/pool.h"
@@ -22,13 +23,13 @@ Tensor channels_first(const Tensor& x) { return transpose(x, {0, 3, 1, 2}); }
 Padding both_sides(const char* module, const Sizes& padding) {
   const Extents& given = padding.values();
   if (given.size() != 1 && given.size() != 2)
-    fail<ValueError>(module, "padding needs 1 or 2 numbers, got ({})", fmt::join(given, ", "));
+    fail<ValueError>(module, "padding needs 1 or 2 numbers, got ({})", joined(given));
   const int64_t rows = given.front(), columns = given.back();
   if (rows < 0 || columns < 0) fail<ValueError>(module, "padding must not be negative, got ({}, {})", rows, columns);
   return Padding({{rows, rows}, {columns, columns}});
 }
 
-std::string text(const Extents& sizes) { return fmt::format("({})", fmt::join(sizes, ", ")); }
+std::string text(const Extents& sizes) { return fmt::format("({})", joined(sizes)); }
 
 }  // namespace
 

@@ -1,7 +1,8 @@
 #include "isochron/nn/dropout.h"
 
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 
+#include "isochron/base/joined.h"
 #include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/random.h"
@@ -20,7 +21,7 @@ Shape decisions_shape(const std::vector<int64_t>& noise_shape, const Shape& inpu
   }
   if (!fits)
     fail<ShapeError>("Dropout", "noise_shape ({}) must have 1, -1 or the input's extent for each axis of {}",
-                     fmt::join(noise_shape, ", "), input);
+                     joined(noise_shape), input);
   return Shape(dims);
 }
 

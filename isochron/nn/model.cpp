@@ -1,10 +1,11 @@
 #include "isochron/nn/model.h"
 
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 
 #include <cstring>
 #include <unordered_set>
 
+#include "isochron/base/joined.h"
 #include "isochron/base/names.h"
 #include "isochron/exec/variables.h"
 #include "isochron/nn/model_graph.h"
@@ -46,7 +47,7 @@ void Model::set_weights(const std::vector<Tensor>& values) {
     if (values[i].spec() != own[i].spec())
       wrong.push_back(
           fmt::format("{} is {}, got {}", own[i].name(), to_string(own[i].spec()), to_string(values[i].spec())));
-  if (!wrong.empty()) fail<ShapeError>("set_weights", "the weights do not fit: {}", fmt::join(wrong, "; "));
+  if (!wrong.empty()) fail<ShapeError>("set_weights", "the weights do not fit: {}", joined(wrong, "; "));
   for (const Tensor& value : values) value.eval();
   for (size_t i = 0; i < own.size(); ++i) overwrite(own[i], values[i]);
 }

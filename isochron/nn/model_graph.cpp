@@ -1,11 +1,12 @@
 #include "isochron/nn/model_graph.h"
 
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "isochron/base/joined.h"
 #include "isochron/nn/model.h"
 
 namespace isochron {
@@ -40,7 +41,7 @@ class GraphBuilder {
       } else {
         if (call->inputs.empty())
           fail<ValueError>("Model", "output \"{}\" needs input \"{}\", which is not among the inputs ({})",
-                           output.layer()->name(), call->layer->name(), fmt::join(graph_.input_names, ", "));
+                           output.layer()->name(), call->layer->name(), joined(graph_.input_names));
         append(*call);
         stack.pop_back();
       }
@@ -93,8 +94,7 @@ std::shared_ptr<const ModelGraph> ModelGraph::from(const std::vector<SymbolicTen
 
 std::vector<Tensor> ModelGraph::run(const std::vector<Tensor>& given, const CallContext& outer) const {
   if (given.size() != inputs.size())
-    fail<ValueError>("Model", "takes {} inputs ({}), got {}", inputs.size(), fmt::join(input_names, ", "),
-                     given.size());
+    fail<ValueError>("Model", "takes {} inputs ({}), got {}", inputs.size(), joined(input_names), given.size());
   // Masks travel with the tensors.
   const CallContext context{.training = outer.training};
   std::vector<std::vector<Tensor>> values(calls.size());

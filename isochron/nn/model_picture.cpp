@@ -1,12 +1,13 @@
 // The graph of a model's layers as SVG: rows by depth, boxes in a row ordered to keep lines short, long lines led
 // around the boxes between their ends.
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <numeric>
 
 #include "isochron/base/escape.h"
 #include "isochron/base/files.h"
+#include "isochron/base/joined.h"
 #include "isochron/nn/model.h"
 #include "isochron/nn/model_graph.h"
 
@@ -163,7 +164,7 @@ class Picture {
 };
 
 std::string shape_text(const Shape& shape) {
-  return shape.rank() ? fmt::format("(None, {})", fmt::join(shape.begin(), shape.end(), ", ")) : "(None,)";
+  return shape.rank() ? fmt::format("(None, {})", joined(shape.dims())) : "(None,)";
 }
 
 std::string detail_of(const Layer& layer, const Shape& output) {

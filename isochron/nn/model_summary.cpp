@@ -1,6 +1,7 @@
 // The table of a model's layers.
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 
+#include "isochron/base/joined.h"
 #include "isochron/nn/model.h"
 #include "isochron/nn/model_graph.h"
 
@@ -24,7 +25,7 @@ std::string size_text(int64_t bytes) {
 }
 
 std::string batch_shape(const Shape& shape) {
-  return shape.rank() ? fmt::format("(None, {})", fmt::join(shape.begin(), shape.end(), ", ")) : "(None,)";
+  return shape.rank() ? fmt::format("(None, {})", joined(shape.dims())) : "(None,)";
 }
 
 using Row = std::vector<std::string>;
@@ -55,9 +56,9 @@ std::vector<Row> rows_of(const ModelGraph& graph) {
       }
     }
     rows.push_back({fmt::format("{} ({})", layer->name(), layer->class_name()),
-                    shapes.size() == 1 ? shapes[0] : fmt::format("[{}]", fmt::join(shapes, ", ")),
+                    shapes.size() == 1 ? shapes[0] : fmt::format("[{}]", joined(shapes)),
                     with_commas(layer->count_params())});
-    if (connections) rows.back().push_back(sources.empty() ? "-" : fmt::format("{}", fmt::join(sources, ", ")));
+    if (connections) rows.back().push_back(sources.empty() ? "-" : joined(sources));
   }
   return rows;
 }

@@ -1,9 +1,10 @@
 #include "isochron/nn/per_output.h"
 
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 
+#include "isochron/base/joined.h"
 #include "isochron/base/names.h"
 
 namespace isochron {
@@ -31,7 +32,7 @@ std::vector<std::optional<size_t>> places_by_output(const char* what, const char
   }
   if (!one && values != outputs.size())
     fail<ValueError>(what, "{} {} for {} outputs ({}); give one for all, one each, or each by its name", values,
-                     argument, outputs.size(), fmt::join(outputs, ", "));
+                     argument, outputs.size(), joined(outputs));
   for (size_t i = 0; i < outputs.size(); ++i) places[i] = one ? 0 : i;
   return places;
 }
@@ -44,7 +45,7 @@ std::vector<std::vector<AnyMetric>> MetricsByOutput::by_output(const std::vector
       fail<ValueError>("compile",
                        "a metric object keeps the sums of one output, the model has {} ({}): give metrics by output, "
                        ".metrics = {{{{\"{}\", {{…}}}}}}",
-                       outputs.size(), fmt::join(outputs, ", "), outputs[0]);
+                       outputs.size(), joined(outputs), outputs[0]);
     for (auto& list : lists) list.push_back(metric);
   }
   return lists;
@@ -61,7 +62,7 @@ std::vector<Tensor> Tensors::in_order(const char* what, const char* argument,
                                       const std::vector<std::string>& order) const {
   if (values_.size() != order.size())
     fail<ValueError>(what, "{} tensors as {}, the model takes {} ({})", values_.size(), argument, order.size(),
-                     fmt::join(order, ", "));
+                     joined(order));
   if (names_.empty()) return values_;
   std::vector<Tensor> sorted(order.size());
   for (size_t i = 0; i < names_.size(); ++i) sorted[place_of(what, argument, names_[i], order)] = values_[i];

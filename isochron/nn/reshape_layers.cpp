@@ -1,10 +1,11 @@
 #include "isochron/nn/reshape_layers.h"
 
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <numeric>
 
+#include "isochron/base/joined.h"
 #include "isochron/base/names.h"
 #include "isochron/ops/shape_ops.h"
 
@@ -38,7 +39,7 @@ Reshape::Reshape(std::vector<int64_t> target_shape, LayerOptions options) : targ
   if (std::count(target_shape_.begin(), target_shape_.end(), -1) > 1 ||
       std::any_of(target_shape_.begin(), target_shape_.end(), [](int64_t extent) { return extent < -1; }))
     fail<ValueError>("Reshape", "extents must not be negative, and at most one may be -1, got ({})",
-                     fmt::join(target_shape_, ", "));
+                     joined(target_shape_));
   set_name(std::move(options.name));
 }
 
@@ -57,7 +58,7 @@ Shape Reshape::output_shape(const Shape& input) const {
   const Shape result(shape);
   if (result.elements() != input.elements())
     fail<ShapeError>("Reshape", "an example of shape {} has {} elements, which do not fit ({})", input,
-                     input.elements(), fmt::join(target_shape_, ", "));
+                     input.elements(), joined(target_shape_));
   return result;
 }
 

@@ -1,11 +1,12 @@
 // Reshaping, permuting, joining, cutting.
 #include "isochron/ops/shape_ops.h"
 
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <numeric>
 
+#include "isochron/base/joined.h"
 #include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/op.h"
@@ -54,7 +55,7 @@ const Op& kTranspose =
                    std::sort(sorted.begin(), sorted.end());
                    if (sorted != identity_permutation(c.shape().rank()))
                      fail<ShapeError>(c.op, "needs each of the {} axes of {} once, got [{}]", c.shape().rank(),
-                                      c.shape(), fmt::join(order, ", "));
+                                      c.shape(), joined(order));
                    Ints dims;
                    for (int64_t axis : order) dims.push_back(c.shape()[static_cast<int>(axis)]);
                    return {{c.dtype(), Shape(dims)}};
@@ -224,12 +225,11 @@ Tensor reshape(const Operand& x, const Ints& shape) {
   const auto unknown = std::find(dims.begin(), dims.end(), -1);
   if (unknown != dims.end()) {
     if (std::find(unknown + 1, dims.end(), -1) != dims.end())
-      fail<ShapeError>("reshape", "only one extent may be -1, got [{}]", fmt::join(shape, ", "));
+      fail<ShapeError>("reshape", "only one extent may be -1, got [{}]", joined(shape));
     *unknown = 1;
     const int64_t known = Shape(dims).elements();
     if (known == 0 || t.elements() % known)
-      fail<ShapeError>("reshape", "{} has {} elements, which do not fill [{}]", t.shape(), t.elements(),
-                       fmt::join(shape, ", "));
+      fail<ShapeError>("reshape", "{} has {} elements, which do not fill [{}]", t.shape(), t.elements(), joined(shape));
     *unknown = t.elements() / known;
   }
   if (t.shape() == Shape(dims)) return t;
@@ -319,7 +319,7 @@ std::vector<Tensor> split(const Operand& x, const Ints& sizes, int64_t axis) {
   const Tensor t = x.tensor();
   const int i = normalize_axis("split", axis, t.rank());
   if (std::accumulate(sizes.begin(), sizes.end(), int64_t{0}) != t.shape()[i])
-    fail<ValueError>("split", "sizes [{}] do not add up to {}, the extent of axis {} of {}", fmt::join(sizes, ", "),
+    fail<ValueError>("split", "sizes [{}] do not add up to {}, the extent of axis {} of {}", joined(sizes),
                      t.shape()[i], axis, t.shape());
   std::vector<Tensor> parts;
   int64_t at = 0;

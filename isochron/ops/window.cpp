@@ -1,9 +1,10 @@
 #include "isochron/ops/window.h"
 
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 
+#include "isochron/base/joined.h"
 #include "isochron/base/names.h"
 
 namespace isochron {
@@ -27,10 +28,9 @@ Extents Windows::output_extents(const Extents& input) const {
 
 Extents per_axis(std::string_view op, const char* what, const Extents& given, size_t axes) {
   Extents all = given.empty() ? Extents(axes, 1) : given.size() == 1 ? Extents(axes, given[0]) : given;
-  if (all.size() != axes)
-    fail<ValueError>(op, "{} needs 1 or {} numbers, got ({})", what, axes, fmt::join(given, ", "));
+  if (all.size() != axes) fail<ValueError>(op, "{} needs 1 or {} numbers, got ({})", what, axes, joined(given));
   for (const int64_t value : all)
-    if (value < 1) fail<ValueError>(op, "{} must be at least 1, got ({})", what, fmt::join(given, ", "));
+    if (value < 1) fail<ValueError>(op, "{} must be at least 1, got ({})", what, joined(given));
   return all;
 }
 

@@ -1,9 +1,10 @@
 #include "isochron/profiler/call_description.h"
 
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 
+#include "isochron/base/joined.h"
 #include "isochron/passes/fused_ops.h"
 
 namespace isochron::profiler {
@@ -22,7 +23,7 @@ std::string ops_inside(const Graph& body) {
   }
   std::vector<std::string> words;
   for (const auto& [name, count] : ops) words.push_back(count > 1 ? fmt::format("{} x{}", name, count) : name);
-  return fmt::format("fused({})", fmt::join(words, ", "));
+  return fmt::format("fused({})", joined(words));
 }
 
 std::string product_name(const char* product, const GraphNode& node) {
@@ -47,9 +48,9 @@ std::string text_of(std::span<const TensorSpec> specs) {
   constexpr size_t kMost = 8;  // an update of all parameters has hundreds
   std::vector<std::string> shapes;
   for (const TensorSpec& spec : specs.first(std::min(specs.size(), kMost)))
-    shapes.push_back(fmt::format("[{}]", fmt::join(spec.shape.to_vector(), ", ")));
+    shapes.push_back(fmt::format("[{}]", joined(spec.shape.dims())));
   if (specs.size() > kMost) shapes.push_back("...");
-  return fmt::format("[{}]", fmt::join(shapes, ", "));
+  return fmt::format("[{}]", joined(shapes));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "isochron/tensor/attributes.h"
+#include "isochron/base/joined.h"
 
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 
 namespace isochron {
 
@@ -30,7 +31,7 @@ std::string to_string(const Attributes& attributes) {
     std::visit(
         [&]<class T>(const T& v) {
           if constexpr (std::is_same_v<T, std::vector<int64_t>>)
-            text += fmt::format("[{}]", fmt::join(v, ", "));
+            text += fmt::format("[{}]", joined(v));
           else
             text += fmt::format("{}", v);
         },

@@ -1,10 +1,11 @@
 #include "isochron/tensor/npy.h"
 
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 
 #include <charconv>
 #include <cstring>
 
+#include "isochron/base/joined.h"
 #include "isochron/base/mapped_file.h"
 #include "isochron/base/zip.h"
 
@@ -189,7 +190,7 @@ Tensor parse_npy(std::string_view bytes, const std::shared_ptr<const void>& owne
     if (count == 0) break;
     if (static_cast<size_t>(extent) > available / count)
       fail<FileError>("read_npy", "{}: shape ({}) of \"{}\" needs more than the {} bytes there are", name,
-                      fmt::join(header.dims, ", "), header.descr, bytes.size() - header.data_at);
+                      joined(header.dims), header.descr, bytes.size() - header.data_at);
     count *= static_cast<size_t>(extent);
   }
   if (count > available)
@@ -284,7 +285,7 @@ const Tensor& NpzArrays::at(const std::string& name) const {
     if (key == name) return tensor;
     names.push_back(key);
   }
-  fail<FileError>("read_npz", "{}: has no array \"{}\"; it has {}", path_, name, fmt::join(names, ", "));
+  fail<FileError>("read_npz", "{}: has no array \"{}\"; it has {}", path_, name, joined(names));
 }
 
 bool NpzArrays::contains(const std::string& name) const {

@@ -1,6 +1,7 @@
 #include "isochron/tensor/shape.h"
+#include "isochron/base/joined.h"
 
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 
@@ -8,12 +9,11 @@ namespace isochron {
 
 Shape::Shape(std::span<const int64_t> dims) {
   if (dims.size() > kMaxRank)
-    fail<ShapeError>("shape", "rank must be at most {}, got {} axes ({})", kMaxRank, dims.size(),
-                     fmt::join(dims, ", "));
+    fail<ShapeError>("shape", "rank must be at most {}, got {} axes ({})", kMaxRank, dims.size(), joined(dims));
   rank_ = static_cast<int>(dims.size());
   bool overflow = false;
   for (int i = 0; i < rank_; ++i) {
-    if (dims[i] < 0) fail<ShapeError>("shape", "extents must not be negative, got ({})", fmt::join(dims, ", "));
+    if (dims[i] < 0) fail<ShapeError>("shape", "extents must not be negative, got ({})", joined(dims));
     dims_[i] = dims[i];
     overflow |= __builtin_mul_overflow(elements_, dims[i], &elements_);
   }
@@ -21,7 +21,7 @@ Shape::Shape(std::span<const int64_t> dims) {
   if (std::find(dims.begin(), dims.end(), 0) != dims.end()) {
     elements_ = 0;
   } else if (overflow || elements_ > INT64_MAX / 16) {
-    fail<ShapeError>("shape", "({}) has more elements than can be addressed", fmt::join(dims, ", "));
+    fail<ShapeError>("shape", "({}) has more elements than can be addressed", joined(dims));
   }
 }
 
@@ -51,7 +51,7 @@ Shape Shape::erase(int i) const {
 
 std::string to_string(const Shape& shape) {
   if (shape.rank() == 1) return fmt::format("({},)", shape[0]);
-  return fmt::format("({})", fmt::join(shape.begin(), shape.end(), ", "));
+  return fmt::format("({})", joined(shape.dims()));
 }
 
 bool broadcasts_to(const Shape& from, const Shape& to) {

@@ -9,11 +9,11 @@
 #include <cstring>
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include "isochron/base/clock.h"
 #include "isochron/base/error.h"
 #include "isochron/base/escape.h"
+#include "isochron/base/joined.h"
 #include "isochron/base/kept_files.h"
 #include "isochron/checkpoint/state_dict.h"
 #include "isochron/train/progress.h"
@@ -59,8 +59,7 @@ std::optional<double> Monitor::value(const Logs& logs) {
     if (name == metric_) return value;
     names.push_back(name);
   }
-  if (!warned_)
-    fmt::print(stderr, "{}: there is no \"{}\" to go by; available: {}\n", who_, metric_, fmt::join(names, ", "));
+  if (!warned_) fmt::print(stderr, "{}: there is no \"{}\" to go by; available: {}\n", who_, metric_, joined(names));
   warned_ = true;
   return std::nullopt;
 }
@@ -241,8 +240,7 @@ void CSVLogger::on_epoch_end(int epoch, const Logs& logs) {
         std::any_of(names_.begin(), names_.end(), [](const auto& n) { return n.rfind("val_", 0) == 0; });
     const size_t own = names_.size();
     for (size_t i = 0; i < own && !validated; ++i) names_.push_back("val_" + names_[i]);
-    if (!(append_ || resuming()) || file_.empty())
-      file_.add("epoch" + separator_ + fmt::format("{}", fmt::join(names_, separator_)));
+    if (!(append_ || resuming()) || file_.empty()) file_.add("epoch" + separator_ + joined(names_, separator_));
   }
   std::string row = std::to_string(epoch);
   for (const std::string& name : names_) {
@@ -256,7 +254,7 @@ void CSVLogger::on_train_end(const Logs&) { file_.close(); }
 
 void CSVLogger::save_state(StateDict& state) const {
   state.put("bytes", file_.bytes());
-  state.put("names", fmt::format("{}", fmt::join(names_, "\n")));
+  state.put("names", joined(names_, "\n"));
 }
 
 void CSVLogger::load_state(const StateDict& state) {

@@ -1,12 +1,13 @@
 #include "isochron/train/model_checkpoint.h"
 
+#include <fmt/core.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 
+#include "isochron/base/joined.h"
 #include "isochron/base/seconds_text.h"
 #include "isochron/checkpoint/state_dict.h"
 #include "isochron/checkpoint/weights_file.h"
@@ -69,7 +70,7 @@ std::string checkpoint_path(const std::string& filepath, int epoch, int64_t batc
           std::vector<std::string> known{"epoch", "batch"};
           for (const auto& [metric, value] : logs) known.push_back(metric);
           fail<ValueError>("ModelCheckpoint", "\"{}\": there is no \"{}\" to put into the name; there are {}", filepath,
-                           name, fmt::join(known, ", "));
+                           name, joined(known));
         }
         out += formatted(filepath, format, found->second);
       });

@@ -1,9 +1,10 @@
 #include "isochron/train/train_state.h"
 
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 
 #include <unordered_set>
 
+#include "isochron/base/joined.h"
 #include "isochron/checkpoint/weight_names.h"
 #include "isochron/exec/variables.h"
 #include "isochron/ops/random_key.h"
@@ -76,7 +77,7 @@ void restore_variables(const Checkpoint& checkpoint, const NamedVariables& varia
     fail<FileError>("resume",
                     "{} was saved by another model, optimizer or choice of metrics; nothing was changed:\n  {}{}\n"
                     "Train the same model, or take its weights alone with load_weights()",
-                    checkpoint.info.path, fmt::join(wrong, "\n  "), more ? fmt::format("\n  and {} more", more) : "");
+                    checkpoint.info.path, joined(wrong, "\n  "), more ? fmt::format("\n  and {} more", more) : "");
   }
   for (const auto& [name, variable] : variables) overwrite(variable, checkpoint.state.tensor(name));
 }

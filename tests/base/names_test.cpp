@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "isochron/base/joined.h"
+
 namespace isochron {
 namespace {
 
@@ -17,6 +19,13 @@ TEST(DidYouMean, SwappedLettersAreOneMistake) {
 TEST(DidYouMean, ListsWhatIsKnownWhenNothingIsClose) {
   EXPECT_EQ(did_you_mean("nonsense", {"sgd", "adam"}), "; known: sgd, adam");
   EXPECT_EQ(did_you_mean("x", {}), "; known: ");
+}
+
+TEST(Joined, SeparatesNumbersAndWords) {
+  EXPECT_EQ(joined(std::vector<int64_t>{784, -128, 10}), "784, -128, 10");
+  EXPECT_EQ(joined(std::vector<std::string>{"loss", "accuracy"}, "; "), "loss; accuracy");
+  EXPECT_EQ(joined(std::vector<std::string_view>{"one"}), "one");
+  EXPECT_EQ(joined(std::vector<std::string>{}), "");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "isochron/kernels/tile/tile_program.h"
+#include "isochron/base/joined.h"
 
 #include <fmt/format.h>
 
@@ -21,7 +22,7 @@ constexpr OpFacts kOps[] = {
 bool computes(DType d) { return d == DType::float32 || d == DType::float64 || d == DType::int32 || d == DType::int64; }
 
 std::string tuple(const std::array<int64_t, 8>& values, int rank) {
-  return fmt::format("({})", fmt::join(values.begin(), values.begin() + rank, ", "));
+  return fmt::format("({})", joined(std::span(values).first(static_cast<size_t>(rank))));
 }
 
 int immediates(TileOp op) {
