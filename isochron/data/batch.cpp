@@ -10,6 +10,15 @@ namespace {
 // Rows of at most this many columns are gathered without an allocation.
 constexpr size_t kColumns = 16;
 
+constexpr int64_t kAhead = 8, kSmallRow = 4096;
+
+void fetch(const Element& row) {
+  for (const Component& component : row) {
+    if (component.is_text()) continue;
+    for (int64_t i = 0, bytes = component.bytes(); i < bytes; i += 64) __builtin_prefetch(component.data() + i);
+  }
+}
+
 template <class To, class From>
 void convert_row(const std::byte* from_bytes, std::byte* to_bytes, const Conversion& c, int64_t count) {
   const From* from = reinterpret_cast<const From*>(from_bytes);
@@ -448,14 +457,23 @@ void BatchIndexed::get(int64_t index, uint64_t epoch, Worker& worker, Element& o
   const int64_t rows = rows_of(index);
   Assembly assembly;
   if (row_specs_.empty()) {
-    // In one thread the first row tells the specs, and no row needs a place of its own.
-    Element row;
+    // In one thread the first row tells the specs, and no row needs a place of its own. Small rows wait a little: where
+    // they are views of an array, their bytes are on the way from memory until they are copied.
+    std::array<Element, kAhead> waiting;
+    int64_t ahead = 1;
     for (int64_t i = 0; i < rows; ++i) {
+      Element& row = waiting[static_cast<size_t>(i % ahead)];
+      if (i >= ahead) assembly.buffers.set(i - ahead, row);
       row.clear();
       below_->get(index * size_ + i, epoch, worker, row);
-      if (i == 0) assembly.buffers.start(rows, row, &conversions_);
-      assembly.buffers.set(i, row);
+      if (i == 0) {
+        assembly.buffers.start(rows, row, &conversions_);
+        if (row.bytes() <= kSmallRow) ahead = kAhead;
+      }
+      if (ahead > 1) fetch(row);
     }
+    for (int64_t i = std::max<int64_t>(0, rows - ahead); i < rows; ++i)
+      assembly.buffers.set(i, waiting[static_cast<size_t>(i % ahead)]);
   } else {
     prepare(index, epoch, assembly);
     make(index, epoch, 0, rows, worker, assembly);

@@ -32,21 +32,24 @@ int64_t Shape::elements(int first, int last) const {
 }
 
 Shape Shape::with(int i, int64_t extent) const {
-  std::vector<int64_t> dims = to_vector();
-  dims[i < 0 ? i + rank_ : i] = extent;
-  return Shape(dims);
+  std::array<int64_t, kMaxRank> dims = dims_;
+  dims[static_cast<size_t>(i < 0 ? i + rank_ : i)] = extent;
+  return Shape(std::span<const int64_t>(dims.data(), static_cast<size_t>(rank_)));
 }
 
 Shape Shape::insert(int i, int64_t extent) const {
-  std::vector<int64_t> dims = to_vector();
-  dims.insert(dims.begin() + i, extent);
-  return Shape(dims);
+  std::array<int64_t, kMaxRank + 1> dims;
+  std::copy(begin(), begin() + i, dims.begin());
+  dims[static_cast<size_t>(i)] = extent;
+  std::copy(begin() + i, end(), dims.begin() + i + 1);
+  return Shape(std::span<const int64_t>(dims.data(), static_cast<size_t>(rank_) + 1));
 }
 
 Shape Shape::erase(int i) const {
-  std::vector<int64_t> dims = to_vector();
-  dims.erase(dims.begin() + (i < 0 ? i + rank_ : i));
-  return Shape(dims);
+  std::array<int64_t, kMaxRank> dims = dims_;
+  const int axis = i < 0 ? i + rank_ : i;
+  std::copy(begin() + axis + 1, end(), dims.begin() + axis);
+  return Shape(std::span<const int64_t>(dims.data(), static_cast<size_t>(rank_ - 1)));
 }
 
 std::string to_string(const Shape& shape) {

@@ -33,15 +33,21 @@ TEST(CsvFields, EndsInFrontOfTheFirstQuote) {
       const size_t size = random() % 300;
       const std::string_view letters = round % 2 ? "1234567;,\n\r" : ";,;,;\n\"";
       for (size_t i = 0; i < size; ++i) text += letters[random() % letters.size()];
-      std::vector<uint32_t> expected;
+      std::vector<uint32_t> expected, expected_rows;
       size_t row_ends = 0;
       for (size_t i = 0; i < size; ++i) row_ends += text[i] == '\n' || (text[i] == '\r' && text[i + 1] != '\n');
       for (size_t i = 0; i < size && text[i] != '"'; ++i)
-        if (text[i] == ';' || text[i] == '\n' || text[i] == '\r') expected.push_back(static_cast<uint32_t>(i));
+        if (text[i] == ';' || text[i] == '\n' || text[i] == '\r') {
+          if (text[i] != ';') expected_rows.push_back(static_cast<uint32_t>(expected.size()));
+          expected.push_back(static_cast<uint32_t>(i));
+        }
       const Text padded(text);
-      std::vector<uint32_t> ends(size + kEndsRoom);
-      ends.resize(find_ends(padded.data(), size, ';', ends.data()));
+      std::vector<uint32_t> ends(size + kEndsRoom), rows(size + kEndsRoom);
+      const Ends found = find_ends(padded.data(), size, ';', ends.data(), rows.data());
+      ends.resize(found.fields);
+      rows.resize(found.rows);
       ASSERT_EQ(ends, expected) << isa;
+      ASSERT_EQ(rows, expected_rows) << isa;
       const Survey seen = survey(padded.data(), size);
       ASSERT_EQ(seen.quotes, text.find('"') != text.npos) << isa;
       ASSERT_EQ(seen.row_ends, row_ends) << isa;

@@ -58,17 +58,19 @@ Survey survey_text(const char* text, size_t size) {
   return out;
 }
 
-size_t ends_in(const char* text, size_t size, char delimiter, uint32_t* ends) {
+Ends ends_in(const char* text, size_t size, char delimiter, uint32_t* fields, uint32_t* rows) {
   const auto newline = hn::Set(u8, '\n'), carriage = hn::Set(u8, '\r'), quote = hn::Set(u8, '"');
   const auto comma = hn::Set(u8, static_cast<uint8_t>(delimiter));
-  uint32_t* to = ends;
+  uint32_t *to = fields, *row = rows;
   for (size_t i = 0; i < size; i += 64) {
     uint64_t here = below(size - i);
     const uint64_t quotes = here & bits_of_64(text + i, [&](auto v) HWY_ATTR { return hn::Eq(v, quote); });
     if (quotes) here &= (quotes - 1) & ~quotes;  // what lies in front of the first
-    uint64_t bits = here & bits_of_64(text + i, [&](auto v) HWY_ATTR {
-                      return hn::Or(hn::Eq(v, comma), hn::Or(hn::Eq(v, newline), hn::Eq(v, carriage)));
-                    });
+    uint64_t row_bits =
+        here & bits_of_64(text + i, [&](auto v) HWY_ATTR { return hn::Or(hn::Eq(v, newline), hn::Eq(v, carriage)); });
+    uint64_t bits = row_bits | (here & bits_of_64(text + i, [&](auto v) HWY_ATTR { return hn::Eq(v, comma); }));
+    for (; row_bits; row_bits &= row_bits - 1)
+      *row++ = static_cast<uint32_t>(to - fields + std::popcount(bits & ((row_bits & -row_bits) - 1)));
     // Eight at a time, more than there may be: a branch for each end would often be guessed wrong.
     uint32_t* const next = to + std::popcount(bits);
     const auto base = static_cast<uint32_t>(i);
@@ -82,7 +84,7 @@ size_t ends_in(const char* text, size_t size, char delimiter, uint32_t* ends) {
     to = next;
     if (quotes) break;
   }
-  return static_cast<size_t>(to - ends);
+  return {static_cast<size_t>(to - fields), static_cast<size_t>(row - rows)};
 }
 
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
@@ -251,8 +253,8 @@ HWY_EXPORT(ends_in);
 HWY_EXPORT(floats);
 
 Survey survey(const char* text, size_t size) { return HWY_DYNAMIC_DISPATCH(survey_text)(text, size); }
-size_t find_ends(const char* text, size_t size, char delimiter, uint32_t* ends) {
-  return HWY_DYNAMIC_DISPATCH(ends_in)(text, size, delimiter, ends);
+Ends find_ends(const char* text, size_t size, char delimiter, uint32_t* fields, uint32_t* rows) {
+  return HWY_DYNAMIC_DISPATCH(ends_in)(text, size, delimiter, fields, rows);
 }
 size_t take_floats(const char* text, const uint32_t* starts, const uint32_t* ends, size_t count, float* out) {
   return HWY_DYNAMIC_DISPATCH(floats)(text, starts, ends, count, out);

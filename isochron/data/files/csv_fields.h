@@ -1,8 +1,7 @@
 // Fields of plain CSV text: where they end, and the numbers in them, many bytes at a time.
 //
-//   std::vector<uint32_t> ends(text.size() + kEndsRoom);
-//   const size_t count = find_ends(text.data(), text.size(), ',', ends.data());
-//   take_floats(text.data(), starts, ends.data(), count, numbers);
+//   const Ends found = find_ends(text.data(), text.size(), ',', ends.data(), rows.data());
+//   take_floats(text.data(), starts, ends.data(), found.fields, numbers);
 //
 // Since ends are known before any number is read, fields do not wait for each other. The functions are chosen for the
 // CPU at run time. 16 bytes in front of the text and 64 behind it must be readable.
@@ -19,10 +18,13 @@ struct Survey {
 };
 Survey survey(const char* text, size_t size);
 
-// Offsets of all delimiters, newlines and carriage returns in front of the first quote, as many as are returned.
-// `ends` has room for size + kEndsRoom of them.
+// Offsets of all delimiters, newlines and carriage returns in front of the first quote, and the numbers of those among
+// them that end rows. Both have room for size + kEndsRoom.
+struct Ends {
+  size_t fields = 0, rows = 0;  // found
+};
 inline constexpr size_t kEndsRoom = 64;
-size_t find_ends(const char* text, size_t size, char delimiter, uint32_t* ends);
+Ends find_ends(const char* text, size_t size, char delimiter, uint32_t* fields, uint32_t* rows);
 
 // The numbers of fields, field k from starts[k] to ends[k]: how many there are before the first that needs more care.
 // Equal to what std::from_chars gives, to the last bit.

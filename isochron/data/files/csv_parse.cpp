@@ -70,6 +70,7 @@ class Parser {
 
   Rows parse() {
     ends_.resize(1 + kPiece + kEndsRoom);
+    row_ends_.resize(kPiece + kEndsRoom);
     const char* p = start_;
     while (p < end_) p = parse_piece(p);
     return std::move(out_);
@@ -83,32 +84,31 @@ class Parser {
     const size_t columns = schema_.columns.size();
     const size_t size = std::min(kPiece, static_cast<size_t>(end_ - p));
     ends_[0] = UINT32_MAX;  // in front of the first field
-    uint32_t* ends = ends_.data() + 1;
-    const uint32_t* const last = ends + find_ends(p, size, schema_.delimiter, ends);
+    const uint32_t* const ends = ends_.data() + 1;
+    const Ends found = find_ends(p, size, schema_.delimiter, ends_.data() + 1, row_ends_.data());
+    const uint32_t *line = row_ends_.data(), *const last = line + found.rows;
+    size_t field = 0;
     rows_.clear();
     for (;;) {
-      const char* const row = p + (ends[-1] + 1);
-      if (ends < last && ends_row(*row)) {  // blank, or the second half of \r\n
-        ++ends;
-      } else if (static_cast<size_t>(last - ends) >= columns && is_row(p, ends)) {
-        rows_.push_back(ends);
-        ends += columns;
+      const uint32_t row = ends[field - 1] + 1;
+      const size_t fields = line < last ? *line - field + 1 : 0;  // of this row
+      if (fields == 1 && ends[field] == row) {                    // blank, or the second half of \r\n
+        ++field;
+        ++line;
+      } else if (fields == columns) {
+        rows_.push_back(ends + field);
+        field += columns;
+        ++line;
       } else {
         parse_plain_rows(p);
-        if (row > p && static_cast<size_t>(last - ends) < columns) return row;
+        if (row > 0 && fields == 0) return p + row;
         // Quoted, longer than a piece, or with too many or too few fields.
-        const char* const next = parse_row(row);
-        while (ends < last && p + *ends < next) ++ends;
-        if (p + (ends[-1] + 1) != next) return next;
+        const char* const next = parse_row(p + row);
+        while (field < found.fields && p + ends[field] < next) ++field;
+        while (line < last && *line < field) ++line;
+        if (p + (ends[field - 1] + 1) != next) return next;
       }
     }
-  }
-
-  bool is_row(const char* p, const uint32_t* ends) const {
-    const size_t last = schema_.columns.size() - 1;
-    int other = 0;
-    for (size_t i = 0; i < last; ++i) other |= p[ends[i]] ^ schema_.delimiter;
-    return other == 0 && ends_row(p[ends[last]]);
   }
 
   // The rows in rows_, array by array.
@@ -308,7 +308,8 @@ class Parser {
   std::vector<std::vector<size_t>> columns_of_;  // by output
   std::vector<const uint32_t*> rows_;            // ends of plain rows that wait to be parsed
   std::vector<uint32_t> field_starts_, field_ends_;
-  std::vector<uint32_t> ends_;  // of fields in the piece at hand, behind a first that is none
+  // Of the piece at hand: where fields end, behind a first that is none, and the numbers of those that end rows.
+  std::vector<uint32_t> ends_, row_ends_;
   std::string scratch_;
 };
 
