@@ -128,20 +128,24 @@ Reserve& reserve() {
 // The first touch of a page of 2 MB costs a fifteenth of that of its 512 small ones, unless the kernel has to look for
 // one, or the host of a virtual machine has yet to find the memory: then each takes milliseconds. So they are taken one
 // by one, and the first slow one is the last of the process.
-void populate_huge(std::byte* begin, size_t bytes) {
+// Returns how many bytes are present then.
+size_t populate_huge(std::byte* begin, size_t bytes) {
   constexpr int64_t kSlow = 700'000;
   static std::atomic<bool> quick{true};
-  if (bytes > kLarge) return;
-  for (size_t at = 0; at + kHuge <= bytes && quick.load(std::memory_order_relaxed); at += kHuge) {
+  if (bytes > kLarge) return 0;
+  size_t at = 0;
+  while (at + kHuge <= bytes && quick.load(std::memory_order_relaxed)) {
     const int64_t start = thread_cpu_ns();
-    if (madvise(begin + at, kHuge, MADV_HUGEPAGE) != 0 || madvise(begin + at, kHuge, MADV_POPULATE_WRITE) != 0 ||
-        thread_cpu_ns() - start > kSlow)
-      quick.store(false, std::memory_order_relaxed);
+    const bool done =
+        madvise(begin + at, kHuge, MADV_HUGEPAGE) == 0 && madvise(begin + at, kHuge, MADV_POPULATE_WRITE) == 0;
+    if (!done || thread_cpu_ns() - start > kSlow) quick.store(false, std::memory_order_relaxed);
+    if (done) at += kHuge;
   }
+  return at;
 }
 
-// What may become huge pages begins where one can begin.
-std::byte* mapped(size_t bytes) {
+// What may become huge pages begins where one can begin. `present` bytes of it are present.
+std::byte* mapped(size_t bytes, size_t& present) {
   const size_t spare = bytes >= kHuge ? kHuge - kPage : 0;
   void* pages = mmap(nullptr, bytes + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED) return nullptr;
@@ -150,13 +154,13 @@ std::byte* mapped(size_t bytes) {
   const size_t before = (kHuge - reinterpret_cast<uintptr_t>(begin) % kHuge) % kHuge;
   if (before > 0) munmap(begin, before);
   if (before < spare) munmap(begin + before + bytes, spare - before);
-  populate_huge(begin + before, bytes);
+  present = populate_huge(begin + before, bytes);
   return begin + before;
 }
 
 }  // namespace
 
-void* map_pages(size_t bytes) {
+void* map_pages(size_t bytes, bool soon) {
   {
     Reserve& kept = reserve();
     std::lock_guard lock(kept.mutex);
@@ -165,7 +169,10 @@ void* map_pages(size_t bytes) {
       return std::exchange(kept.begin, kept.begin + bytes);
     }
   }
-  return mapped(bytes);
+  size_t present = 0;
+  std::byte* begin = mapped(bytes, present);
+  if (begin && soon) prefault(begin + present, bytes - present);
+  return begin;
 }
 
 void unmap_pages(void* begin, size_t bytes) { munmap(begin, bytes); }
@@ -176,9 +183,10 @@ void reserve_pages(size_t bytes) {
   const size_t wanted = (bytes + kPage - 1) / kPage * kPage;
   if (wanted <= kept.bytes) return;
   if (kept.bytes > 0) munmap(kept.begin, kept.bytes);
-  kept.begin = mapped(wanted);
+  size_t present = 0;
+  kept.begin = mapped(wanted, present);
   kept.bytes = kept.begin ? wanted : 0;
-  prefault(kept.begin, kept.bytes);
+  if (kept.begin) prefault(kept.begin + present, kept.bytes - present);
 }
 
 }  // namespace isochron

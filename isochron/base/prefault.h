@@ -20,8 +20,9 @@ void prefault(void* begin, size_t bytes);
 void merge_pages(void* begin, size_t bytes);
 
 // Zeroed memory in whole pages, to be given back by unmap_pages(); nullptr when there is none. `bytes` is a multiple of
-// the page size, 4096. From 2 to 64 MB it comes present and in pages of 2 MB, as long as the system has them at hand.
-void* map_pages(size_t bytes);
+// the page size, 4096. From 2 to 64 MB it comes present and in pages of 2 MB, as long as the system has them at hand;
+// what does not is prefaulted when it is wanted `soon`.
+void* map_pages(size_t bytes, bool soon = false);
 void unmap_pages(void* begin, size_t bytes);
 // The next map_pages() that fit into this much together take it from memory that is made present now. A reserve that
 // is not used up stays; a new one adds what is missing.

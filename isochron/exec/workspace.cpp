@@ -22,11 +22,10 @@ std::byte* workspace(size_t bytes) {
   ScopedSpan span(Phase::allocate, "workspace");
   const size_t rounded = (bytes + 4095) / 4096 * 4096;
   release_workspace();
-  block = static_cast<std::byte*>(map_pages(rounded));
+  block = static_cast<std::byte*>(map_pages(rounded, true));
   if (!block) fail<MemoryError>("workspace", "no memory for temporaries of {} bytes", bytes);
   block_bytes = rounded;
   uses = 0;
-  prefault(block, block_bytes);
   return block;
 }
 

@@ -19,9 +19,10 @@ Epilogue epilogue_of(const KernelRequest& request) {
                                                                    {"softplus", GemmActivation::softplus}};
   const Attributes& a = request.attributes();
   if (!a.find("activation")) return {};
-  const bool residual = a.get_or("residual", false);
-  return {.bias = request.inputs.size() > (residual ? 3 : 2),
+  const bool residual = a.get_or("residual", false), gate = a.get_or("gate", false);
+  return {.bias = request.inputs.size() > size_t{2} + residual + gate,
           .residual = residual,
+          .gate = gate,
           .pre_activation = a.get<bool>("pre_activation"),
           .column_sums = a.get_or("column_sums", false),
           .activation = known.at(a.get<std::string>("activation")),

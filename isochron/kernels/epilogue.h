@@ -6,10 +6,10 @@
 
 namespace isochron {
 
-// Inputs of such a node: two operands, the bias if there is one, and what is added besides if there is something. Its
-// second output, if there is one, is the value before the activation, or the sums of the second operand's columns.
+// Inputs of such a node: two operands, then as there are: the bias, what is added besides, the gate. Its second output,
+// if there is one, is the value before the activation, or the sums of the second operand's columns.
 struct Epilogue {
-  bool bias = false, residual = false, pre_activation = false, column_sums = false;
+  bool bias = false, residual = false, gate = false, pre_activation = false, column_sums = false;
   kernels::GemmActivation activation = kernels::GemmActivation::none;
   double alpha = 0;
 };

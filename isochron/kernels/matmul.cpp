@@ -46,7 +46,11 @@ int64_t matrix_of(int64_t i, const Shape& batch, const Shape& own) {
 class GemmKernel final : public Kernel {
  public:
   GemmKernel(const Product& p, const Epilogue& epilogue)
-      : p_(p), epilogue_(epilogue), element_(size_of(p.shape.dtype)) {
+      : p_(p),
+        epilogue_(epilogue),
+        element_(size_of(p.shape.dtype)),
+        residual_(epilogue.bias ? 3 : 2),
+        gate_(residual_ + (epilogue.residual ? 1 : 0)) {
     // One run of products at fixed distances, where broadcasting allows; else matrix by matrix.
     const int64_t count = p.batch.elements();
     regular_a_ = p.batch_a.elements() == 1 || p.batch_a == p.batch;
@@ -73,7 +77,8 @@ class GemmKernel final : public Kernel {
                   .activation = epilogue_.activation,
                   .activation_alpha = epilogue_.alpha,
                   .pre_activation = epilogue_.pre_activation ? f.outputs[1] : nullptr,
-                  .residual = epilogue_.residual ? f.inputs[epilogue_.bias ? 3 : 2] : nullptr,
+                  .residual = epilogue_.residual ? f.inputs[residual_] : nullptr,
+                  .gate = epilogue_.gate ? f.inputs[gate_] : nullptr,
                   .column_sums = epilogue_.column_sums ? f.outputs[1] : nullptr};
     if (count_ == 1) return kernels::gemm(p_.shape, args, f.scratch, f.thread, f.threads);
     if (regular_a_ && regular_b_)
@@ -83,7 +88,8 @@ class GemmKernel final : public Kernel {
       args.b = at(f.inputs[1], matrix_of(i, p_.batch, p_.batch_b) * p_.shape.k * p_.shape.n);
       args.c = at(f.outputs[0], i * strides_.c);
       if (epilogue_.pre_activation) args.pre_activation = at(f.outputs[1], i * strides_.c);
-      if (epilogue_.residual) args.residual = at(f.inputs[epilogue_.bias ? 3 : 2], i * strides_.c);
+      if (epilogue_.residual) args.residual = at(f.inputs[residual_], i * strides_.c);
+      if (epilogue_.gate) args.gate = at(f.inputs[gate_], i * strides_.c);
       kernels::gemm(p_.shape, args, f.scratch, 0, 1);
     }
   }
@@ -97,7 +103,7 @@ class GemmKernel final : public Kernel {
   }
   Product p_;
   Epilogue epilogue_;
-  size_t element_;
+  size_t element_, residual_, gate_;  // the latter two: which inputs they are
   int64_t count_ = 1;
   kernels::BatchStrides strides_;
   bool regular_a_ = false, regular_b_ = false;

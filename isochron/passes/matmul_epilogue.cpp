@@ -1,6 +1,8 @@
 // activation(a b + bias) as one node, so that the blocks of a matrix product or a convolution are finished while they
 // are in cache. Values that others still need before the activation become a second output. A matrix that is added to a
-// matrix product (a residual sum, the gradients that meet in a value) is added there as well.
+// matrix product (a residual sum, the gradients that meet in a value) is added there as well, and the gradient of relu
+// lets the product through where relu did.
+#include "isochron/passes/constants.h"
 #include "isochron/passes/fused_ops.h"
 #include "isochron/passes/known_ops.h"
 #include "isochron/passes/rewriter.h"
@@ -32,6 +34,8 @@ class EpiloguePass {
       const GraphNode& node = graph_.nodes[static_cast<size_t>(i)];
       if (node.op == known_ops().add)
         add_bias(i) || add_residual(i);
+      else if (node.op == known_ops().where)
+        add_gate(i);
       else if (node.op && is_activation(node.op))
         add_activation(i);
     }
@@ -71,7 +75,7 @@ class EpiloguePass {
     if (uses(v) != 1 || node.outputs.size() != 1) return false;
     if (node.op == known_ops().matmul) return is_product(v);
     return node.op == &matmul_epilogue_op() && node.attributes.get<std::string>("activation") == "none" &&
-           !node.attributes.find("residual");
+           !node.attributes.find("residual") && !node.attributes.find("gate");
   }
 
   bool add_residual(int32_t at) {
@@ -108,12 +112,32 @@ class EpiloguePass {
     return false;
   }
 
+  // where(y > 0, product, 0). The gradients of few rows are summed over them in one pass with this instead.
+  void add_gate(int32_t at) {
+    constexpr int64_t kFewRows = 64;
+    const GraphNode& node = graph_.nodes[static_cast<size_t>(at)];
+    const ValueId condition = node.inputs[0], product = node.inputs[1];
+    const Shape& shape = node.outputs[0].shape;
+    if (graph_[condition].op != known_ops().greater || splat_of(graph_, graph_[condition].inputs[1]) != 0.0 ||
+        splat_of(graph_, node.inputs[2]) != 0.0)
+      return;
+    const ValueId gate = graph_[condition].inputs[0];
+    if (graph_[product].op != known_ops().matmul || !is_product(product) || uses(product) != 1) return;
+    if (graph_.spec(product).shape != shape || graph_.spec(gate) != graph_.spec(product)) return;
+    if (shape.elements() <= kFewRows * shape[-1]) return;
+    SmallVector<ValueId, 3> inputs = graph_[product].inputs;
+    inputs.push_back(gate);
+    epilogue(at, graph_[product], std::move(inputs), "none", 0, false);
+    graph_.nodes[static_cast<size_t>(at)].attributes.set("gate", true);
+  }
+
   void add_activation(int32_t at) {
     const GraphNode& node = graph_.nodes[static_cast<size_t>(at)];
     const ValueId before = node.inputs[0];
     const GraphNode& source = graph_[before];
     const bool biased = (source.op == &matmul_epilogue_op() || source.op == &conv_epilogue_op()) &&
-                        source.outputs.size() == 1 && source.attributes.get<std::string>("activation") == "none";
+                        source.outputs.size() == 1 && source.attributes.get<std::string>("activation") == "none" &&
+                        !source.attributes.find("gate");
     if (!biased && !is_product(before)) return;
     const bool kept = uses(before) > 1;
     epilogue(at, source, source.inputs, activation_name(node), node.attributes.get_or<double>("alpha", 0), kept);

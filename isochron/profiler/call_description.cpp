@@ -28,9 +28,10 @@ std::string ops_inside(const Graph& body) {
 
 std::string product_name(const char* product, const GraphNode& node) {
   std::string name = product;
-  const bool residual = node.attributes.get_or("residual", false);
-  if (node.inputs.size() > (residual ? 3 : 2)) name += " + bias";
+  const bool residual = node.attributes.get_or("residual", false), gate = node.attributes.get_or("gate", false);
+  if (node.inputs.size() > size_t{2} + residual + gate) name += " + bias";
   if (residual) name += " + residual";
+  if (gate) name += " + relu gradient";
   if (node.attributes.get_or("column_sums", false)) name += " + sums";
   const std::string activation = node.attributes.get_or<std::string>("activation", "none");
   return activation == "none" ? name : name + " + " + activation;

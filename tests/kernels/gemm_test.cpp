@@ -247,6 +247,23 @@ TYPED_TEST(Gemm, AResidualIsAddedOnce) {
   });
 }
 
+TYPED_TEST(Gemm, AShutGateGivesZero) {
+  for_each_isa([](std::string_view) {
+    for (const auto& [m, n, k] : kLargerSizes)
+      for (int layout = 0; layout < 4; ++layout) {
+        Case<TypeParam> test(m, n, k, layout & 1, layout & 2, 3);
+        for (size_t i = 0; i < test.pre.size(); ++i) test.pre[i] = static_cast<TypeParam>(static_cast<int>(i % 5) - 2);
+        test.args.gate = test.pre.data();
+        test.args.bias = test.bias.data();
+        run(test, 2);
+        ASSERT_TRUE(test.matches(test.c, test.tolerance() * 4, [&](int64_t i, int64_t j) {
+          const double sum = test.expected_sum(i, j) + test.bias[static_cast<size_t>(j)];
+          return test.pre[static_cast<size_t>(i * test.args.ldc + j)] > 0 ? sum : 0.0;
+        }));
+      }
+  });
+}
+
 TYPED_TEST(Gemm, SumsOfColumnsComeWithTheProduct) {
   for_each_isa([](std::string_view) {
     for (const auto& [m, n, k] : kLargerSizes)
@@ -383,6 +400,10 @@ TEST(GemmChecks, RefusesWhatItCannotDo) {
   test.args.accumulate = true;
   test.args.bias = test.bias.data();
   EXPECT_THROW(gemm(test.shape, test.args, nullptr, 0, 1), InternalError);
+  Case<float> gated(2, 2, 2, false, false);
+  gated.args.gate = gated.bias.data();
+  gated.args.activation = GemmActivation::relu;
+  EXPECT_THROW(gemm(gated.shape, gated.args, nullptr, 0, 1), InternalError);
   Case<float> sums(2, 2, 2, false, true);
   sums.args.column_sums = sums.bias.data();
   EXPECT_THROW(gemm(sums.shape, sums.args, nullptr, 0, 1), InternalError);

@@ -87,6 +87,23 @@ TEST(MatmulEpilogue, TakesAMatrixThatIsAddedThroughAReshape) {
   EXPECT_EQ(nodes_named(graph, "add") + nodes_named(graph, "relu"), 0u);
 }
 
+TEST(MatmulEpilogue, TheGradientOfReluIsAGateOfManyRows) {
+  for (const int64_t rows : {64, 65}) {
+    const Tensor hidden = ones({rows, 3}).eval(), dy = ones({rows, 2}).eval(), w = ones({3, 2}).eval();
+    const Tensor gradient = matmul(dy, w, {.transpose_b = true});
+    Graph graph = graph_of({where(hidden > 0, gradient, 0), gradient * 2});
+    run_pass(graph, "matmul_epilogue");
+    EXPECT_EQ(nodes_named(graph, "where"), 1u) << "others read the product";
+    graph = graph_of({where(hidden > 0, matmul(dy, w, {.transpose_b = true}), 0)});
+    run_pass(graph, "matmul_epilogue");
+    EXPECT_EQ(nodes_named(graph, "where"), rows > 64 ? 0u : 1u);
+    EXPECT_EQ(nodes_named(graph, "greater"), rows > 64 ? 0u : 1u);
+    graph = graph_of({where(hidden > 1, matmul(dy, w, {.transpose_b = true}), 0)});
+    run_pass(graph, "matmul_epilogue");
+    EXPECT_EQ(nodes_named(graph, "where"), 1u);
+  }
+}
+
 TEST(ColumnSums, ABiasGradientComesWithTheKernels) {
   const Tensor x = ones({100, 3}).eval(), dy = ones({10, 10, 4}).eval();
   const Tensor kernel = matmul(x, reshape(dy, {100, 4}), {.transpose_a = true});

@@ -57,7 +57,7 @@ void expect_equal_training(int64_t batch, int64_t width, const MakeOptimizer& ma
 }
 
 TEST(Training, PassesKeepTheCurve) {
-  for (int64_t batch : {1, 2, 8}) {
+  for (int64_t batch : {1, 2, 8, 70}) {
     expect_equal_training(batch, 24, [] { return Adam({.learning_rate = 1e-2}); });
     expect_equal_training(batch, 24, [] { return SGD({.learning_rate = 1e-1, .momentum = 0.9}); });
   }

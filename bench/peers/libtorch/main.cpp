@@ -40,9 +40,8 @@ void run_epoch(Work& work, int64_t* first_step_ns) {
   const torch::Tensor x = work.x.index_select(0, order);
   const torch::Tensor y = work.y.index_select(0, order);
   for (int64_t start = 0; start < work.rows(); start += work.batch) {
-    const int64_t stop = std::min(start + work.batch, work.rows());
     work.optimizer->zero_grad();
-    const torch::Tensor loss = work.loss(x.slice(0, start, stop), y.slice(0, start, stop));
+    const torch::Tensor loss = work.loss(work.cut(x, start), y.slice(0, start, start + work.batch));
     loss.backward();
     work.optimizer->step();
     loss.item<float>();

@@ -53,7 +53,7 @@ nn::Conv2d conv(int64_t inputs, int64_t outputs, int64_t size, int64_t stride = 
 }
 
 struct BlockImpl : nn::Module {
-  nn::Sequential body, aside;
+  nn::Sequential body{nullptr}, aside{nullptr};
 
   BlockImpl(int64_t inputs, int64_t outputs, int64_t stride) {
     body = nn::Sequential(conv(inputs, outputs, 3, stride), nn::BatchNorm2d(outputs), nn::ReLU(),
@@ -128,6 +128,11 @@ Work make_work(const std::string& name) {
     work.batch = 16;
     work.default_epochs = 5;
     classify(work, Transformer(), {160, 64, 128});
+  } else if (name == "lengths") {
+    work.batch = 16;
+    work.default_epochs = 3;
+    work.many_lengths = true;
+    classify(work, Transformer(), {2048, 64, 128});
   } else if (name == "lstm") {
     work.default_epochs = 4;
     classify(work, Recurrent(), {320, 64, 128});

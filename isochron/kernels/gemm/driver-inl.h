@@ -74,6 +74,7 @@ void run_tiles(const Product<T>& p, T* scratch) {
           column.init = on_top ? column.c : p.bias ? p.bias + col : nullptr;
           column.init_stride = on_top ? p.ldc : 0;
           if (p.residual && k0 == 0) column.residual = p.residual + m0 * p.ldc + col;
+          if (p.gate && last_k) column.gate = p.gate + m0 * p.ldc + col;
           column.packed_b = nullptr;
           if (p.trans_b) {
             if (m0 == 0) pack_transposed_b(p.b + col * p.ldb + k0, p.ldb, k, vectors, cols, panel);
@@ -135,7 +136,7 @@ void run_swapped(const Product<T>& p, T* scratch) {
       i += cols;
     }
     transpose(turned, width, n, p.m, p.c + n0, p.ldc);
-    if (p.bias || p.residual || needs_epilogue(p)) finish(p, 0, p.m, n0, n, p.bias != nullptr, p.residual != nullptr);
+    if (p.bias || p.residual || p.gate || needs_epilogue(p)) finish(p, 0, p.m, n0, n, p.bias != nullptr, true);
   }
 }
 
@@ -192,7 +193,7 @@ void run(const Product<T>& p, void* scratch) {
   if (path == Path::tiles) return run_tiles(p, space);
   if (path == Path::swapped) return run_swapped(p, space);
   path == Path::outer ? run_outer(p, space) : run_dot_path(p, path == Path::dot_rows, space);
-  if (p.residual || needs_epilogue(p)) finish(p, 0, p.m, 0, p.n, false, p.residual != nullptr);
+  if (p.residual || p.gate || needs_epilogue(p)) finish(p, 0, p.m, 0, p.n, false, true);
 }
 
 }  // namespace isochron::kernels::HWY_NAMESPACE

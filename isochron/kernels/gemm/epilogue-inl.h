@@ -20,20 +20,24 @@ bool needs_epilogue(const Product<T>& product) {
   return product.activation || product.pre_activation;
 }
 
-// Rows row .. row + rows and columns col .. col + cols of C hold sums; makes them results. `add_bias` and
-// `add_residual` when the sums came without them.
+// Rows row .. row + rows and columns col .. col + cols of C hold sums; makes them results. `add_bias` when the
+// sums came without it, `plain` when they came without residual and gate.
 template <class T>
 void finish(const Product<T>& product, int64_t row, int64_t rows, int64_t col, int64_t cols, bool add_bias,
-            bool add_residual) {
+            bool plain) {
   for (int64_t i = row; i < row + rows; ++i) {
     T* c = product.c + i * product.ldc + col;
     if (add_bias) {
       const T* HWY_RESTRICT bias = product.bias + col;
       for (int64_t j = 0; j < cols; ++j) c[j] += bias[j];
     }
-    if (add_residual) {
+    if (plain && product.residual) {
       const T* HWY_RESTRICT residual = product.residual + i * product.ldc + col;
       for (int64_t j = 0; j < cols; ++j) c[j] += residual[j];
+    }
+    if (plain && product.gate) {
+      const T* HWY_RESTRICT gate = product.gate + i * product.ldc + col;
+      for (int64_t j = 0; j < cols; ++j) c[j] = gate[j] > 0 ? c[j] : T(0);
     }
     if (product.pre_activation) std::copy_n(c, cols, product.pre_activation + i * product.ldc + col);
     if (product.activation) product.activation(c, c, nullptr, nullptr, cols, product.immediates);

@@ -69,6 +69,7 @@ Product<T> product_of(const GemmShape& shape, const GemmArgs& args, const Block&
   T* c = static_cast<T*>(args.c);
   T* pre = static_cast<T*>(args.pre_activation);
   const T* residual = static_cast<const T*>(args.residual);
+  const T* gate = static_cast<const T*>(args.gate);
   T* sums = static_cast<T*>(args.column_sums);
   const int64_t c_offset = row * args.ldc + col;
   return {.m = block.rows.end - row,
@@ -88,6 +89,7 @@ Product<T> product_of(const GemmShape& shape, const GemmArgs& args, const Block&
           .immediates = {args.activation_alpha, 0},
           .accumulate = args.accumulate,
           .residual = residual ? residual + c_offset : nullptr,
+          .gate = gate ? gate + c_offset : nullptr,
           .column_sums = sums && row == 0 ? sums + col : nullptr};
 }
 
@@ -102,6 +104,7 @@ void check(const GemmShape& shape, const GemmArgs& args, int thread, int threads
   ISO_CHECK(thread >= 0 && thread < threads);
   ISO_CHECK(!args.accumulate ||
             (!args.bias && !args.residual && !args.pre_activation && args.activation == GemmActivation::none));
+  ISO_CHECK(!args.gate || (!args.accumulate && !args.pre_activation && args.activation == GemmActivation::none));
   ISO_CHECK(!args.column_sums || !shape.trans_b);
 }
 
@@ -126,6 +129,7 @@ GemmArgs batch_item(const GemmShape& shape, GemmArgs args, const BatchStrides& s
   args.c = static_cast<char*>(args.c) + item * strides.c * size;
   if (args.pre_activation) args.pre_activation = static_cast<char*>(args.pre_activation) + item * strides.c * size;
   if (args.residual) args.residual = static_cast<const char*>(args.residual) + item * strides.c * size;
+  if (args.gate) args.gate = static_cast<const char*>(args.gate) + item * strides.c * size;
   return args;
 }
 
@@ -192,7 +196,7 @@ size_t gemm_tiles_scratch_bytes(const GemmShape& shape, int threads) {
 void gemm_tiles(const GemmShape& shape, const GemmArgs& args, void* scratch, int thread, int threads, void* context,
                 GemmConsume consume) {
   check(shape, args, thread, threads);
-  ISO_CHECK(shape.dtype == DType::float32 && !args.accumulate && !args.pre_activation && !args.residual &&
+  ISO_CHECK(shape.dtype == DType::float32 && !args.accumulate && !args.pre_activation && !args.residual && !args.gate &&
             !args.column_sums);
   float* tile = static_cast<float*>(scratch);
   void* inner = static_cast<char*>(scratch) + tile_bytes(shape);

@@ -53,6 +53,7 @@ struct GemmArgs {
   void* pre_activation = nullptr;  // second output: the values before the activation, laid out like C
   bool accumulate = false;         // C += op(A) op(B); then no bias, residual, activation or pre_activation
   const void* residual = nullptr;  // laid out like C, which it must not overlap
+  const void* gate = nullptr;      // laid out like C, which becomes 0 where this is not above 0; then no activation
   void* column_sums = nullptr;     // second output, (n): the sums over the rows of B, which is not transposed
 };
 
@@ -60,7 +61,7 @@ size_t gemm_scratch_bytes(const GemmShape& shape, int threads);
 void gemm(const GemmShape& shape, const GemmArgs& args, void* scratch, int thread, int threads);
 
 // `batch` products of one shape; operand i starts at base + i * stride elements, stride 0 repeats the operand.
-// pre_activation and residual move with C, bias is the same for all; no column_sums. Scratch as for gemm.
+// pre_activation, residual and gate move with C, bias is the same for all; no column_sums. Scratch as for gemm.
 struct BatchStrides {
   int64_t a = 0, b = 0, c = 0;
 };
@@ -70,8 +71,8 @@ void batched_gemm(const GemmShape& shape, const GemmArgs& args, int64_t batch, c
 // The product as a provider of finished blocks: C is not stored (args.c and ldc are ignored); each block of the
 // thread's share is computed into scratch and handed to `consume`, as (row, col) .. (row + rows, col + cols) of C
 // with `ld` elements between rows. A block spans whole rows of C as long as n allows, every element of C comes
-// exactly once, and the tile may be overwritten by `consume`. float32 only, without accumulate, residual or second
-// outputs.
+// exactly once, and the tile may be overwritten by `consume`. float32 only, without accumulate, residual, gate or
+// second outputs.
 using GemmConsume = void (*)(void* context, int64_t row, int64_t col, int64_t rows, int64_t cols, const float* tile,
                              int64_t ld);
 size_t gemm_tiles_scratch_bytes(const GemmShape& shape, int threads);

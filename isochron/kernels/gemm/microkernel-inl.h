@@ -33,6 +33,7 @@ struct TileColumn {
   int64_t init_stride;
   T* packed_b;                  // where a packing kernel leaves the panel of B, or null
   const T* residual = nullptr;  // added to the sums as well, or null; rows lie c_stride apart
+  const T* gate = nullptr;      // likewise: where it is not above 0 the sums become 0
 
   // Reads B from a packed panel: V * L elements for each step of k, overlap included.
   void use_packed(const T* panel, int vectors) {
@@ -75,6 +76,7 @@ void run_tiles_of(const TileColumn<T>& column) {
   const T* tile_a = column.a;
   const T* init = column.init;
   const T* residual = column.residual;
+  const T* gate = column.gate;
   T* tile_c = column.c;
 
   for (int64_t tile = column.tiles; tile > 0; --tile) {
@@ -129,6 +131,17 @@ void run_tiles_of(const TileColumn<T>& column) {
           sum[r][v] = hn::Add(sum[r][v], load(residual + r * column.c_stride, v, column.last));
       }
       residual += R * column.c_stride;
+    }
+    if (gate) {
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 8
+        for (int v = 0; v < V; ++v) {
+          const auto open = hn::Gt(load(gate + r * column.c_stride, v, column.last), hn::Zero(d));
+          sum[r][v] = hn::IfThenElseZero(open, sum[r][v]);
+        }
+      }
+      gate += R * column.c_stride;
     }
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
@@ -213,6 +226,7 @@ void run_rows(TileColumn<T>& column, int vectors, int rows) {
     column.c += height * tiles * column.c_stride;
     if (column.init) column.init += height * tiles * column.init_stride;
     if (column.residual) column.residual += height * tiles * column.c_stride;
+    if (column.gate) column.gate += height * tiles * column.c_stride;
   };
   if (column.packed_b) {
     run(kernels.packing, kernels.most_rows, 1);

@@ -6,7 +6,7 @@
 
 namespace isochron::kernels {
 
-// C (m,n) = activation(op(A) op(B) + bias + residual); fields as in GemmShape and GemmArgs.
+// C (m,n) = activation(op(A) op(B) + bias + residual), 0 where the gate is shut; fields as in GemmShape and GemmArgs.
 template <class T>
 struct Product {
   int64_t m, n, k;
@@ -24,6 +24,7 @@ struct Product {
   double immediates[2];
   bool accumulate;
   const T* residual = nullptr;
+  const T* gate = nullptr;
   T* column_sums = nullptr;
 };
 
