@@ -8,6 +8,7 @@
 #include "isochron/diagnose/fixes.h"
 #include "isochron/diagnose/rules.h"
 #include "isochron/diagnose/whole_run.h"
+#include "isochron/timeline/sample_keys.h"
 
 namespace isochron {
 namespace {
@@ -81,6 +82,15 @@ Verdict unknown_rest(const Case& patient, Symptom symptom, double share) {
   else if (head > 0.5 * patient.shape.extra_total)
     verdict.evidence.push_back(fmt::format("{} of the extra time pass before the first step is done",
                                            percent_text(head / patient.shape.extra_total)));
+  const auto computed = [&](size_t i) { return patient.growth(sample_key::cpu_seconds, i); };
+  if (const auto usual = patient.usually(computed); usual && *usual > 0) {
+    double slow = 0;
+    for (const size_t i : patient.slow_epochs()) slow += computed(i).value_or(0);
+    slow /= static_cast<double>(std::max<size_t>(patient.slow_epochs().size(), 1));
+    verdict.evidence.push_back(fmt::format("slow epochs used {} of CPU time, usual ones {}{}", time_text(slow),
+                                           time_text(*usual),
+                                           slow > 1.3 * *usual ? ": they compute more" : ": they wait for something"));
+  }
   size_t spots = 0;
   for (const Fact* spot : patient.facts("hotspot"))
     for (const size_t i : patient.slow_epochs())
@@ -142,6 +152,20 @@ RunRecord in_parts(const RunRecord& run) {
   return parts;
 }
 
+Verdict healthy(const Case& patient) {
+  const RunRecord& run = patient.run;
+  Verdict verdict{Symptom::healthy, Cause::none, 0, patient.epochs().size() > 1 ? 0.9 : 0.5, healthy_text(patient)};
+  if (!patient.empty()) verdict.evidence = epoch_lines(patient);
+  if (run.source == "console" && !run.planned_epochs && patient.facts("finished").empty() && !patient.empty())
+    verdict.evidence.push_back(
+        "the log does not say how many epochs were planned, so it cannot show whether the run came to its end");
+  const double cpus = patient.highest(sample_key::cpus, 0, 1e18).value_or(2);
+  if (const auto used = cores_of_others(patient); used && *used > 0.25 * cpus)
+    verdict.evidence.push_back(fmt::format(
+        "other programs used {:.1f} of {:.0f} cores all along: without them it would be faster", *used, cpus));
+  return verdict;
+}
+
 std::vector<Verdict> diagnose_epochs(const RunRecord& run) {
   Case patient(run);
   std::vector<Finding> findings;
@@ -163,14 +187,7 @@ std::vector<Verdict> diagnose_epochs(const RunRecord& run) {
     });
     whole = patient.total;
     if (!findings.empty()) symptom = Symptom::slow_overall;
-    if (findings.empty()) {
-      Verdict verdict{Symptom::healthy, Cause::none, 0, patient.epochs().size() > 1 ? 0.9 : 0.5, healthy_text(patient)};
-      if (!patient.empty()) verdict.evidence = epoch_lines(patient);
-      if (run.source == "console" && !run.planned_epochs && patient.facts("finished").empty() && !patient.empty())
-        verdict.evidence.push_back(
-            "the log does not say how many epochs were planned, so it cannot show whether the run came to its end");
-      return {verdict};
-    }
+    if (findings.empty()) return {healthy(patient)};
   } else {
     // What slows every epoch alike does not explain why some are slower, but may be much more time than they lost.
     for (Finding& finding : findings)
@@ -182,6 +199,16 @@ std::vector<Verdict> diagnose_epochs(const RunRecord& run) {
   }
   std::stable_sort(findings.begin(), findings.end(),
                    [&](const Finding& a, const Finding& b) { return weight(a, whole) > weight(b, whole); });
+
+  const bool explained = std::any_of(findings.begin(), findings.end(),
+                                     [&](const Finding& f) { return f.seconds >= kMinor * std::max(whole, 1e-9); });
+  if (!explained && noise_of_shared_machine(patient)) {
+    Verdict verdict = healthy(patient);
+    verdict.confidence = 0.5;
+    verdict.summary = fmt::format("{} epochs of about {}, uneven on a machine that others keep busy",
+                                  patient.epochs().size(), time_text(patient.shape.usual));
+    return {verdict};
+  }
 
   std::vector<Verdict> verdicts;
   double left = 1;

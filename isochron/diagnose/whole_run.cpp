@@ -1,6 +1,9 @@
 #include "isochron/diagnose/whole_run.h"
 
 #include <algorithm>
+#include <cstdlib>
+
+#include "isochron/timeline/sample_keys.h"
 
 namespace isochron {
 namespace {
@@ -38,12 +41,19 @@ bool work_grows(const Case& patient) {
   return grown(first.steps, last.steps) || grown(first.examples, last.examples);
 }
 
+double starting_workers(const Case& patient) {
+  double seconds = 0;
+  for (const Fact* fact : patient.facts("workers.start")) seconds += std::strtod(fact->value.c_str(), nullptr);
+  return seconds;
+}
+
 bool starts_as_usual(const Case& patient, const std::vector<Finding>& findings) {
   constexpr double kAlways = 1.5, kLongest = 3.0, kLongestImport = 5.0;  // seconds
   constexpr double kHighestRatio = 2.5;
   const EpochShape& shape = patient.shape;
   if (shape.symptom != Symptom::slow_first) return false;
-  const double overhead = shape.first_overhead;
+  // On a busy machine it takes longer and is as ordinary.
+  const double overhead = shape.first_overhead * (1 - standing_still(patient, 0).value_or(0));
   double traced_seconds = 0, imported_seconds = 0, most_else = 0;
   for (const Finding& finding : findings) {
     const bool traced = finding.cause == Cause::startup_graph && patient.tensorflow();
@@ -58,7 +68,29 @@ bool starts_as_usual(const Case& patient, const std::vector<Finding>& findings) 
   const bool long_start = overhead > kAlways && (overhead > kLongest || shape.ratio > kHighestRatio);
   if (imported_seconds > traced_seconds ? overhead > kLongestImport : long_start) return false;
   const double own = traced_seconds + imported_seconds;
-  return own > 0.4 * overhead && own > most_else;
+  return own > 0.4 * shape.first_overhead && own > most_else;
+}
+
+std::optional<double> standing_still(const Case& patient, size_t i) {
+  const auto delay = patient.growth(sample_key::run_delay_seconds, i), cpu = patient.growth(sample_key::cpu_seconds, i);
+  const double seconds = patient.epoch(i).seconds;
+  if (!delay || !cpu || seconds <= 0) return std::nullopt;
+  // Delays add up over threads: what counts is their part of the time in which any thread wanted to run.
+  return std::clamp(*delay / std::max(seconds, *delay + *cpu), 0.0, 0.99);
+}
+
+std::optional<double> cores_of_others(const Case& patient) {
+  return patient.usually([&](size_t i) -> std::optional<double> {
+    const auto used = patient.growth(sample_key::other_cpu_seconds, i);
+    return used ? std::optional<double>(*used / std::max(patient.epoch(i).seconds, 1e-9)) : std::nullopt;
+  });
+}
+
+bool noise_of_shared_machine(const Case& patient) {
+  constexpr double kLargestRatio = 2;
+  const auto used = cores_of_others(patient);
+  return used &&
+         patient.shape.ratio<kLargestRatio&& * used> 0.5 * patient.highest(sample_key::cpus, 0, 1e18).value_or(2);
 }
 
 EpochShape shape_without_start(const Case& patient) {

@@ -1,6 +1,7 @@
 // Questions about a run as a whole: what every epoch pays alike, what grows with the work, what any run pays once.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "isochron/diagnose/case.h"
@@ -13,9 +14,22 @@ bool is_overall(const Case& patient, double seconds, double share);
 // Later epochs have more steps or examples than the first: time and memory grow with them.
 bool work_grows(const Case& patient);
 
+// Seconds of all epochs in which loader workers started, as a watch saw it.
+double starting_workers(const Case& patient);
+
 // What frameworks do once in every process: TensorFlow traces the step, PyTorch loads parts of itself late. As long as
 // it is of ordinary size, a first epoch that is longer by it is no fault of anybody.
 bool starts_as_usual(const Case& patient, const std::vector<Finding>& findings);
+
+// Share of an epoch in which the run stood still because its threads had no core; nullopt where nobody looked.
+std::optional<double> standing_still(const Case& patient, size_t epoch);
+
+// Cores that other programs used in usual epochs; nullopt where nobody looked.
+std::optional<double> cores_of_others(const Case& patient);
+
+// Others kept half of the machine busy from the first epoch to the last, and the epochs differ by less than a factor of
+// two: on such a machine equal epochs do.
+bool noise_of_shared_machine(const Case& patient);
 
 // The shape of the epochs had the first been as short as the next ones.
 EpochShape shape_without_start(const Case& patient);

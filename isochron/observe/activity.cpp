@@ -258,6 +258,21 @@ std::string_view framework_of(const std::vector<PythonFrame>& frames) {
   return "";
 }
 
+bool only_launched(const std::vector<PythonFrame>& frames) {
+  const auto in = [](const PythonFrame& frame, std::string_view file, std::string_view function = "") {
+    return frame.code->file.find(file) != std::string::npos && frame.code->function.find(function) != std::string::npos;
+  };
+  for (size_t i = 0; i < frames.size() && !is_user_file(frames[i].code->file); ++i) {
+    if (in(frames[i], "torch/multiprocessing/spawn.py") || in(frames[i], "torch/distributed/elastic/") ||
+        in(frames[i], "torch/distributed/launcher/"))
+      return true;
+    // Loaders and compilers have processes of their own to wait for; here it is the program itself.
+    const bool waits = in(frames[i], "subprocess.py") || in(frames[i], "multiprocessing/process.py", "join");
+    if (waits && i + 1 < frames.size() && is_user_file(frames[i + 1].code->file)) return true;
+  }
+  return false;
+}
+
 std::string describe(const PythonFrame& frame) {
   const std::string& path = frame.code->file;
   const size_t slash = path.rfind('/');

@@ -34,6 +34,9 @@ Activity activity_of(const std::vector<PythonFrame>& frames);
 // The framework whose code is on the stack: "lightning", "keras", "tensorflow", "torch"; the most special one.
 std::string_view framework_of(const std::vector<PythonFrame>& frames);
 
+// Waits for processes it launched to end: torch's spawn and elastic launchers, subprocess, Process.join.
+bool only_launched(const std::vector<PythonFrame>& frames);
+
 // Not part of Python, a framework or a package: something the user wrote.
 bool is_user_file(const std::string& path);
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "isochron/observe/float_probe.h"
 #include "isochron/observe/open_files.h"
 #include "isochron/timeline/sample_keys.h"
 
@@ -71,6 +72,8 @@ void Sampler::tick(double now) {
                                           (own_cpu_seconds() - own_cpu_at_start_));
   }
   if (ticks_ % kStrangersEvery == 0) look_for_strangers(now);
+  if (ticks_ % kStrangersEvery == kStrangersEvery / 2 && trainer_.pid())
+    subnormal_share_ = subnormal_share(trainer_.pid());
   store_.add(make_sample(now));
   work_.emplace_back(now,
                      RecentWork{now, totals_.cpu_seconds, totals_.read_bytes, totals_.write_bytes, totals_.major_faults,
@@ -191,6 +194,7 @@ Sample Sampler::make_sample(double now) {
   set(key::pressure_io_seconds, reading_.io_pressure_seconds, first_reading_.io_pressure_seconds);
   set(key::pressure_memory_seconds, reading_.memory_pressure_seconds, first_reading_.memory_pressure_seconds);
   set(key::mhz, reading_.cpu_mhz);
+  set(key::subnormal_share, subnormal_share_);
   if (counters_)
     if (const auto counted = counters_->read()) {
       v[key::instructions] = counted->instructions;

@@ -91,6 +91,7 @@ class Sampler {
   double other_cpu_ = 0;
   double children_started_ = 0;
   double main_cpu_ = 0;
+  std::optional<double> subnormal_share_;
   int open_files_ = 0, sockets_ = 0;
   std::string why_no_stacks_;
   std::map<std::string, int> frameworks_seen_;  // looks that found its code on the stack

@@ -66,6 +66,9 @@ void Sampler::add_input_facts(RunRecord& run) const {
   double cache = 0, shuffle = 0;
   for (const Span& span : run.spans) {
     if (span.name == kCacheFill) cache += span.seconds;
+    if (span.name == kWorkerStart && span.epoch > 0)
+      run.facts.push_back(
+          {"workers.start", fmt::format("{:.2f}", span.seconds), "stack samples", span.start, span.epoch});
     if (span.name != kShuffleFill || span.seconds < kLongWait) continue;
     shuffle = std::max(shuffle, span.seconds);
     run.facts.push_back({"shuffle.fill", fmt::format("the shuffle buffer was being filled for {:.1f} s", span.seconds),

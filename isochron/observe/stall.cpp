@@ -47,11 +47,6 @@ bool waits_for_threads(const PythonThread& thread) {
          called(thread, "queue.py", "put") || called(thread, "concurrent/futures/");
 }
 
-bool launches(const PythonThread& thread) {
-  return called(thread, "torch/multiprocessing/spawn.py") || called(thread, "torch/distributed/elastic/") ||
-         called(thread, "torch/distributed/launcher/") || called(thread, "subprocess.py");
-}
-
 const PythonFrame* user_frame(const PythonThread& thread) {
   for (const PythonFrame& frame : thread.frames)
     if (is_user_file(frame.code->file)) return &frame;
@@ -79,7 +74,8 @@ class Examination {
     // The topmost interpreter, unless it only waits for the processes it launched to end.
     const int top = trainer.topmost(tree);
     examine(top ? top : busiest());
-    if (main_ && launches(*main_) && tree.contains(trainer.pid())) examine(trainer.pid());
+    if (main_ && only_launched(main_->frames))
+      if (const int rank = trainer.launched(tree)) examine(rank);
   }
 
   StallFinding run() {
@@ -177,6 +173,8 @@ class Examination {
     } else if (main_ && waits_for_processes(*main_)) {
       stuck("wait.worker", "the main process waits for its workers" + at);
       add_workers();
+    } else if (waits_for_autotune()) {
+      slow("wait.lock", "TensorFlow waits for the thread that tunes its input pipeline to wake up, at most 41 s" + at);
     } else if (main_ && (waits_for_threads(*main_) || feeds_step())) {
       thread_wait(at);
     } else {
@@ -189,6 +187,19 @@ class Examination {
       if (!threads_[i].main && user_frame(threads_[i]))
         finding_.evidence.push_back(fmt::format("thread {} waits for {} at {}", threads_[i].tid,
                                                 describe(waiting_of(pid_, threads_[i].tid)), place_of(threads_[i])));
+  }
+
+  // TensorFlow ends an iterator only when the thread that tunes its pipeline has slept its time out.
+  bool waits_for_autotune() const {
+    constexpr double kLongest = 45;
+    if (!main_ || situation_.silence > kLongest || main_wait_.kind != WaitKind::lock) return false;
+    if (!on_stack(*main_, "tensorflow/") && !on_stack(*main_, "keras/")) return false;
+    for (const auto& thread : tree_.alive().at(pid_).thread_list) {
+      const bool native =
+          std::none_of(threads_.begin(), threads_.end(), [&](const PythonThread& t) { return t.tid == thread.tid; });
+      if (native && waiting_of(pid_, thread.tid).kind == WaitKind::sleep) return true;
+    }
+    return false;
   }
 
   // TensorFlow's executor waits for the next batch, which other threads make.

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "isochron/observe/waiting.h"
+
 namespace isochron::observe {
 namespace {
 
-constexpr double kYoung = 20;           // seconds in which a child's role may still be unclear
+constexpr double kYoung = 90;           // seconds in which a child's role may still be unclear
 constexpr double kLongestRetry = 2;     // seconds between attempts to find an interpreter
 constexpr double kClearlyBusier = 1.5;  // CPU time that moves the title of trainer to another process
 
@@ -96,6 +98,17 @@ int Trainer::topmost(const ProcessTree& tree) const {
   return 0;
 }
 
+int Trainer::launched(const ProcessTree& tree) const {
+  const int top = topmost(tree);
+  int best = 0;
+  double most = 0;
+  for (const auto& [pid, candidate] : candidates_) {
+    if (pid == top || !candidate.python || workers_.contains(pid) || !tree.contains(pid)) continue;
+    if (const double cpu = tree.alive().at(pid).counters.cpu_seconds; cpu > most) most = cpu, best = pid;
+  }
+  return best;
+}
+
 void Trainer::choose(const ProcessTree& tree) {
   const auto cpu = [&](int pid) { return tree.contains(pid) ? tree.alive().at(pid).counters.cpu_seconds : -1; };
   const auto clearly_busier = [&](int a, int b) { return cpu(a) > kClearlyBusier * cpu(b) + 1; };
@@ -115,7 +128,12 @@ std::optional<Trainer::Look> Trainer::look(const ProcessTree& tree, double now) 
   choose(tree);
   const auto found = candidates_.find(pid_);
   if (found == candidates_.end() || !found->second.python) return std::nullopt;
-  const auto main = found->second.python->main_thread();
+  auto main = found->second.python->main_thread();
+  if (main && only_launched(main->frames))
+    if (const int rank = launched(tree)) {
+      pid_ = rank;
+      main = candidates_.at(rank).python->main_thread();
+    }
   if (!main) return std::nullopt;
   Look look{activity_of(main->frames), main->epoch, ""};
   if (look.activity.phase != Phase::start) look.framework = framework_of(main->frames);
@@ -124,6 +142,7 @@ std::optional<Trainer::Look> Trainer::look(const ProcessTree& tree, double now) 
   if (look.activity.executing) refine_executing(look.activity, tree.alive().at(pid_).state, now);
   if (look.activity.phase == Phase::input && look.activity.what == "DataLoader")
     refine_loader(look.activity, tree, now);
+  if (tree.alive().at(pid_).state != 'R') refine_disk(look.activity);
   last_ = look.activity;
   return look;
 }
@@ -171,6 +190,17 @@ void Trainer::refine_executing(Activity& activity, char main_state, double now) 
     activity.what = "tf.data map";
   else
     activity.what = "tf.data";
+}
+
+// Python's own file objects leave no frame behind: the system call says that user code writes. Small files are logs.
+void Trainer::refine_disk(Activity& activity) const {
+  constexpr double kLargestLog = 4e6;
+  if (activity.phase != Phase::other) return;
+  const auto file = written_now(pid_, pid_);
+  if (!file) return;
+  const bool log = file->size < kLargestLog;
+  activity.phase = log ? Phase::log : Phase::checkpoint;
+  activity.what = log ? "writing a log" : "writing a file";
 }
 
 // Waiting for workers that are not there yet is not waiting for data.

@@ -3,10 +3,9 @@
 //   Trainer trainer;
 //   Trainer::Look look = trainer.look(tree, now);      // ten times a second
 //
-// The trainer is the topmost Python process, unless another one that is no data-loader worker has used
-// clearly more CPU time (the ranks below a launcher). Without one
-// (a program in another language, an interpreter we can't read) looks stay empty and why_no_stacks()
-// says so.
+// The trainer is the topmost Python process, unless that one only waits for the processes it launched, or another one
+// that is no data-loader worker has used clearly more CPU time (the ranks below a launcher). Without one (a program in
+// another language, an interpreter we can't read) looks stay empty and why_no_stacks() says so.
 #pragma once
 
 #include <map>
@@ -44,6 +43,8 @@ class Trainer {
   std::string python_version() const;
   // The Python process nearest to the root of the tree: the trainer, or what launched it; 0: none.
   int topmost(const ProcessTree& tree) const;
+  // The busiest Python process below that one which is no data-loader worker; 0: none.
+  int launched(const ProcessTree& tree) const;
   const std::string& why_no_stacks() const { return why_not_; }
 
   // Reader of a process' stacks, attached where possible; nullptr: no Python.
@@ -62,6 +63,7 @@ class Trainer {
   void choose(const ProcessTree& tree);
   void count_passes(const PythonThread& main, Look& look);
   void refine_executing(Activity& activity, char main_state, double now);
+  void refine_disk(Activity& activity) const;
   void refine_loader(Activity& activity, const ProcessTree& tree, double now);
 
   int pid_ = 0;

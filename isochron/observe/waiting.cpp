@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "isochron/observe/open_files.h"
 #include "isochron/observe/proc_text.h"
 #include "isochron/observe/process_memory.h"
 
@@ -146,6 +145,25 @@ std::optional<SystemCall> parse_system_call(std::string_view text) {
       call.number < 0)
     return std::nullopt;
   return call;
+}
+
+std::optional<OpenFile> written_now(int pid, int tid) {
+  const auto call = parse_system_call(read_small_file(fmt::format("/proc/{}/task/{}/syscall", pid, tid), 256));
+  if (!call) return std::nullopt;
+  switch (call->number) {
+    case SYS_write:
+    case SYS_writev:
+    case SYS_pwrite64:
+    case SYS_fsync:
+    case SYS_fdatasync:
+    case SYS_sync_file_range:
+    case SYS_ftruncate:
+      break;
+    default:
+      return std::nullopt;
+  }
+  OpenFile file = open_file(pid, static_cast<int>(call->arguments[0]));
+  return file.regular() ? std::optional(std::move(file)) : std::nullopt;
 }
 
 Waiting waiting_of(int pid, int tid) {

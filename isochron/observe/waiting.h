@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "isochron/observe/open_files.h"
+
 namespace isochron::observe {
 
 enum class WaitKind { running, lock, pipe, socket, file, file_lock, child, sleep, disk, stopped, unknown };
@@ -23,6 +25,9 @@ struct Waiting {
 };
 
 Waiting waiting_of(int pid, int tid);
+
+// The regular file a thread is writing or waits to have on the disk; empty: it does neither.
+std::optional<OpenFile> written_now(int pid, int tid);
 
 // A line of /proc/PID/task/TID/syscall: number and arguments; empty when it runs or sleeps outside a call.
 struct SystemCall {

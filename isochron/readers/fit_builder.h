@@ -78,6 +78,7 @@ class FitBuilder {
 
   static void take_clocks(Fit& fit);
   static void take_positions(Fit& fit);
+  static void take_part_of_epoch(Fit& fit, const std::vector<std::pair<double, double>>& clock);
   static void take_epochs_bar(Fit& fit);
   static void take_lone_bars(Fit& fit);
   static void take_end(Fit& fit);

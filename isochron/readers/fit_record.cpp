@@ -112,7 +112,8 @@ void FitBuilder::take_positions(Fit& fit) {
   }
   const bool numbered =
       std::any_of(fit.drafts.begin(), fit.drafts.end(), [](const EpochDraft& d) { return d.numbered; });
-  if (numbered || clock.size() < 2 || clock.back().first < 1) return;
+  if (numbered || clock.size() < 2) return;
+  if (clock.back().first < 1) return take_part_of_epoch(fit, clock);
   std::vector<EpochDraft> drafts;
   double zero = 0;
   if (by_time) {  // the bar's first appearance, the line before it, or as far back as the pace says
@@ -148,6 +149,27 @@ void FitBuilder::take_positions(Fit& fit) {
     last.numbered = true;
     fit.drafts.push_back(std::move(last));
   }
+}
+
+// A run of less than one epoch (`max_steps`): its bar counts the steps of the run, redrawn below each line it prints.
+// What it tells is the time of steps.
+void FitBuilder::take_part_of_epoch(Fit& fit, const std::vector<std::pair<double, double>>& clock) {
+  if (fit.drafts.empty() || !fit.drafts.back().train) return;
+  EpochDraft last = fit.drafts.back();
+  const double per_epoch = static_cast<double>(last.train->step) / clock.back().first;
+  fit.windows.clear();
+  for (size_t i = 1; i < clock.size(); ++i) {
+    Step window;
+    window.index = std::llround(clock[i].first * per_epoch);
+    window.start = clock[i - 1].second;
+    window.seconds =
+        (clock[i].second - clock[i - 1].second) / std::max((clock[i].first - clock[i - 1].first) * per_epoch, 1.0);
+    fit.windows.push_back(window);
+  }
+  fit.drafts.clear();
+  if (fit.run_time) return;
+  last.index = 1;
+  fit.drafts.push_back(std::move(last));
 }
 
 // A bar whose items are epochs: the differences of its clock.

@@ -31,7 +31,8 @@ inline constexpr char fp_assists[] = "fp_assists";  // denormals handled in micr
 
 // Gauges of the process tree.
 inline constexpr char rss_bytes[] = "rss_bytes";
-inline constexpr char swap_bytes[] = "swap_bytes";  // of the process tree, out on swap
+inline constexpr char swap_bytes[] = "swap_bytes";            // of the process tree, out on swap
+inline constexpr char subnormal_share[] = "subnormal_share";  // of its memory that holds floats below 1e-38
 inline constexpr char open_files[] = "open_files";
 inline constexpr char sockets[] = "sockets";
 inline constexpr char threads[] = "threads";

@@ -397,5 +397,38 @@ TEST(Rules, Profiles) {
   expect(subnormal, Symptom::slower_later, Cause::compute_denormals);
 }
 
+TEST(Rules, NumbersThatBecameTinyWhileEpochsComputeLonger) {
+  RunRecord run = run_of({4, 4.1, 3.9, 4, 9, 9.2, 9.1});
+  count(run, sample_key::cpu_seconds, [](size_t) { return 1.0; });
+  for (Sample& now : run.samples)
+    now.values[sample_key::subnormal_share] = now.time > run.epochs[4].start ? 0.03 : 0.001;
+  expect(run, Symptom::slower_later, Cause::compute_denormals);
+  // The same numbers beside epochs that wait and do not compute prove nothing.
+  for (Sample& now : run.samples) now.values[sample_key::cpu_seconds] = now.time < 16 ? now.time : 16 + now.time * 1e-3;
+  EXPECT_EQ(diagnose(run)[0].cause, Cause::unknown);
+}
+
+TEST(Rules, WaitingForWorkersToStartIsNotWaitingForData) {
+  RunRecord run = run_of({30, 28, 27, 29});
+  for (size_t i = 0; i < run.epochs.size(); ++i) {
+    phase(run, i, Phase::input, 26);
+    run.facts.push_back({"workers.start", "20.00", "stack samples", run.epochs[i].start, run.epochs[i].index});
+  }
+  expect(run, Symptom::slow_overall, Cause::input_worker_start);
+  run.facts.clear();
+  expect(run, Symptom::slow_overall, Cause::input_bound);
+}
+
+TEST(Rules, UnevennessOfAMachineThatOthersKeepBusyIsNoFault) {
+  RunRecord run = run_of({3.1, 5.5, 2.9, 4.2, 4.7});
+  count(run, sample_key::cpu_seconds, [](size_t) { return 0.6; });
+  count(run, sample_key::other_cpu_seconds, [](size_t) { return 1.4; });
+  for (Sample& now : run.samples) now.values[sample_key::cpus] = 2;
+  expect(run, Symptom::healthy, Cause::none);
+  // On a machine of our own it wants an explanation.
+  for (Sample& now : run.samples) now.values[sample_key::other_cpu_seconds] = 0;
+  EXPECT_EQ(diagnose(run)[0].symptom, Symptom::uneven);
+}
+
 }  // namespace
 }  // namespace isochron

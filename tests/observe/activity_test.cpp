@@ -114,5 +114,22 @@ TEST(Activity, UnknownCodeIsOther) {
   EXPECT_EQ(activity_of({}).phase, Phase::other);
 }
 
+TEST(Activity, LaunchersWaitForTheProcessesTheyStarted) {
+  EXPECT_TRUE(only_launched(stack({{"/usr/lib/python3.11/multiprocessing/connection.py", "wait"},
+                                   {"lib/torch/multiprocessing/spawn.py", "ProcessContext.join"},
+                                   {"/home/me/train.py", "<module>"}})));
+  EXPECT_TRUE(only_launched(stack({{"/usr/lib/python3.11/multiprocessing/popen_fork.py", "Popen.wait"},
+                                   {"/usr/lib/python3.11/multiprocessing/process.py", "BaseProcess.join"},
+                                   {"/home/me/train.py", "<module>"}})));
+  // A loader that ends its workers, and a compiler that runs another program, are at work themselves.
+  EXPECT_FALSE(
+      only_launched(stack({{"/usr/lib/python3.11/multiprocessing/process.py", "BaseProcess.join"},
+                           {"lib/torch/utils/data/dataloader.py", "_MultiProcessingDataLoaderIter._shutdown_workers"},
+                           {"/home/me/train.py", "<module>"}})));
+  EXPECT_FALSE(only_launched(stack({{"/usr/lib/python3.11/subprocess.py", "Popen.communicate"},
+                                    {"lib/torch/_inductor/cpp_builder.py", "run_compile_cmd"},
+                                    {"/home/me/train.py", "<module>"}})));
+}
+
 }  // namespace
 }  // namespace isochron::observe

@@ -2,7 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
+
 #include "isochron/observe/elf_symbols.h"
+#include "isochron/observe/float_probe.h"
 
 namespace isochron::observe {
 
@@ -78,6 +84,29 @@ TEST(ProcText, MappedFilesAreListedOnceAtTheirLowestAddress) {
   EXPECT_EQ(files[0].start, 0x7f00u);
   EXPECT_EQ(files[0].offset, 0x1000u);
   EXPECT_EQ(files[1].path, "/a b/c");
+}
+
+TEST(FloatProbe, TakesMemoryThatIsWrittenAndNoFileOrStack) {
+  const auto ranges = written_ranges(
+      "5581a0000000-5581a0400000 rw-p 00000000 00:00 0                          [heap]\n"
+      "7f3a40000000-7f3a44000000 rw-p 00000000 00:00 0 \n"
+      "7f3a50000000-7f3a54000000 ---p 00000000 00:00 0 \n"
+      "7f3a60000000-7f3a64000000 rw-p 00000000 08:01 1234                       /lib/libtorch.so\n"
+      "7ffd00000000-7ffd00021000 rw-p 00000000 00:00 0                          [stack]\n"
+      "nonsense\n");
+  ASSERT_EQ(ranges.size(), 2u);
+  EXPECT_EQ(ranges[0].begin, 0x5581a0000000u);
+  EXPECT_EQ(ranges[1].end, 0x7f3a44000000u);
+}
+
+TEST(FloatProbe, SeesNumbersBecomeTiny) {
+  std::vector<float> numbers(16 << 20, 1.0f);
+  const auto before = subnormal_share(getpid());
+  ASSERT_TRUE(before);
+  std::fill(numbers.begin(), numbers.end(), 2e-41f);
+  const auto after = subnormal_share(getpid());
+  ASSERT_TRUE(after);
+  EXPECT_GT(*after, *before + 0.2);
 }
 
 }  // namespace isochron::observe

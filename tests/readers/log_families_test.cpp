@@ -377,6 +377,27 @@ TEST(ConsoleReader, PositionsOfTheTrainerStandWhereTheyHappened) {
   EXPECT_DOUBLE_EQ(run.epochs[1].seconds, 2.0);
 }
 
+TEST(ConsoleReader, PartOfAnEpochIsToldByItsSteps) {
+  ConsoleReader reader;
+  reader.feed("\n  0%|          | 0/40 [00:00<?, ?it/s]", 10.0);
+  for (int i = 1; i <= 8; ++i) {
+    const int step = i * 5;
+    reader.feed("\r " + std::to_string(step * 100 / 40) + "%|##  | " + std::to_string(step) + "/40 [00:0" +
+                    std::to_string(i) + "<00:01, 5.00it/s]\n{'loss': '0.7', 'epoch': '" + std::to_string(step / 100.0) +
+                    "'}\n",
+                10.0 + i);
+  }
+  reader.feed(
+      "{'train_runtime': '8.0', 'train_loss': '0.7', 'epoch': '0.4'}\n100%|####| 40/40 [00:08<00:00, 5.00it/s]\n",
+      18.1);
+  const auto run = reader.finish().back();
+  EXPECT_TRUE(run.epochs.empty());
+  EXPECT_FALSE(run.open_epoch);
+  ASSERT_EQ(run.steps.size(), 7u);
+  EXPECT_EQ(run.steps.front().index, 10);
+  for (const Step& step : run.steps) EXPECT_NEAR(step.seconds, 0.2, 1e-6);
+}
+
 TEST(ConsoleReader, NotesOfWatchAreNotTheRuns) {
   const auto run = read(
                        "Epoch 1 took 9.0s\n"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the scripts of the labelled runs again, live under `isochron watch`, and scores what it says.
 
-    live.py ISOCHRON [NAME...] [--python PYTHON] [--keep FOLDER]
+    live.py ISOCHRON [NAME...] [--python PYTHON] [--keep FOLDER] [--timeout SECONDS]
 
 PYTHON has TensorFlow, PyTorch and Lightning. Epoch times differ from machine to machine, so only symptom and cause are
 compared. Runs that need what this machine does not give (a control group, a mount) are named and left out.
@@ -28,13 +28,16 @@ def without_tensorflow(python, folder):
     return str(folder / "path")
 
 
-def run(isochron, python, name, folder):
+def run(isochron, python, name, folder, timeout):
     label = json.loads((RUNS / name / "label.json").read_text())
     shutil.copy(RUNS / name / "run.py", folder)
     command = [python, "run.py", "out"]
     environment = {key: str(value) for key, value in label.get("env", {}).items()}
     if label["framework"] not in ("keras", "tensorflow"):
         environment["PYTHONPATH"] = without_tensorflow(python, folder)
+    limits, _, _ = label.get("command", "").rpartition("; ")
+    if limits.startswith("ulimit "):
+        command = ["sh", "-c", limits + '; exec "$@"', "sh", *command]
     setup, arranged, disturb = label.get("setup") or "", None, None
     try:
         if "--prepare" in setup:
@@ -54,7 +57,7 @@ def run(isochron, python, name, folder):
             command, disturb = arranged.inside(command), (14, lambda: arranged.limit(0.55))
         elif "disturb.sh" in setup:
             disturb = (12, "burn")
-        told = stage.watch(isochron, command, folder, stall="15s", timeout=400, disturb=disturb, environment=environment)
+        told = stage.watch(isochron, command, folder, stall="15s", timeout=timeout, disturb=disturb, environment=environment)
         return label, told
     finally:
         if arranged:
@@ -67,13 +70,14 @@ def main():
     parser.add_argument("names", nargs="*")
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--keep", help="leave records and diagnoses here")
-    options = parser.parse_args()
+    parser.add_argument("--timeout", type=float, default=400, help="seconds after which a run is ended as a user would")
+    options = parser.parse_intermixed_args()
     names = options.names or sorted(path.parent.name for path in RUNS.glob("*/label.json"))
     right = {"symptom": 0, "cause": 0}
     judged = alarms = 0
     for name in names:
         with tempfile.TemporaryDirectory(prefix="isochron_live_", ignore_cleanup_errors=True) as folder:
-            label, told = run(os.path.abspath(options.isochron), options.python, name, Path(folder))
+            label, told = run(os.path.abspath(options.isochron), options.python, name, Path(folder), options.timeout)
             if told and options.keep:
                 for part in ("diagnosis.json", "record.json", "console.txt"):
                     Path(options.keep).mkdir(parents=True, exist_ok=True)

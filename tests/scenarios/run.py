@@ -74,7 +74,7 @@ def main():
     parser.add_argument("--frameworks", metavar="PYTHON", help="the programs of frameworks/, run by this Python")
     parser.add_argument("--keep", help="leave records and diagnoses here")
     parser.add_argument("names", nargs="*")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     programs = list(framework_programs()) if options.frameworks else SCENARIOS
     wanted = [p for p in programs if (p.name in options.names if options.names else not options.quick or p.quick)]
     unknown = set(options.names) - {p.name for p in programs}

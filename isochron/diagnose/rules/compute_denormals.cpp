@@ -88,6 +88,27 @@ bool by_one_profile(const Case& patient, Finding& finding) {
   return false;
 }
 
+// Watched: slow epochs compute longer, and places in memory that held other numbers are full of tiny ones.
+bool by_memory(const Case& patient, Finding& finding) {
+  constexpr double kLeastShare = 0.002;  // of the memory looked at
+  const auto share = [&](size_t i) { return patient.average(sample_key::subnormal_share, i); };
+  const auto computed = [&](size_t i) { return patient.growth(sample_key::cpu_seconds, i); };
+  const auto usual = patient.usually(share), usual_cpu = patient.usually(computed);
+  const auto slow = patient.slow_epochs();
+  const auto last = share(slow.back()), last_cpu = computed(slow.back());
+  if (!usual || !last || *last - *usual < kLeastShare || *last < 2 * *usual) return false;
+  if (!usual_cpu || !last_cpu || *last_cpu < 1.3 * *usual_cpu) return false;
+  finding.seconds = 0.85 * patient.shape.extra_total;
+  finding.confidence = 0.88;
+  finding.evidence.push_back(
+      fmt::format("{:.1f} % of the memory looked at in a slow epoch holds floats below 1e-38 and nothing else, {:.1f} "
+                  "% in a usual one",
+                  100 * *last, 100 * *usual));
+  finding.evidence.push_back(
+      fmt::format("a slow epoch used {} of CPU time, a usual one {}", time_text(*last_cpu), time_text(*usual_cpu)));
+  return true;
+}
+
 bool by_counters(const Case& patient, Finding& finding) {
   const auto assists = [&](size_t i) { return patient.growth(sample_key::fp_assists, i); };
   const auto slow = patient.slow_epochs();
@@ -121,7 +142,9 @@ bool by_counters(const Case& patient, Finding& finding) {
 void compute_denormals(const Case& patient, std::vector<Finding>& findings) {
   if (patient.shape.symptom != Symptom::slower_later && patient.shape.symptom != Symptom::slowing) return;
   Finding finding{Cause::compute_denormals};
-  if (!by_profiles(patient, finding) && !by_one_profile(patient, finding) && !by_counters(patient, finding)) return;
+  if (!by_profiles(patient, finding) && !by_one_profile(patient, finding) && !by_memory(patient, finding) &&
+      !by_counters(patient, finding))
+    return;
   finding.summary = "arithmetic became slow on numbers close to zero (denormals)";
   findings.push_back(std::move(finding));
 }

@@ -6,6 +6,7 @@
 #include "isochron/base/median.h"
 #include "isochron/diagnose/profile_view.h"
 #include "isochron/diagnose/rules.h"
+#include "isochron/diagnose/whole_run.h"
 
 namespace isochron::rules {
 namespace {
@@ -48,6 +49,7 @@ void input_bound(const Case& patient, std::vector<Finding>& findings) {
     waited += *input;
     known += epoch.seconds;
   }
+  waited = std::max(0.0, waited - starting_workers(patient));  // a cause of its own
   if (known > 0 && waited / known >= kBound) {
     share = waited / known;
     finding.confidence = 0.9;

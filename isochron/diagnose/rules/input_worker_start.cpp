@@ -5,6 +5,7 @@
 
 #include "isochron/diagnose/profile_view.h"
 #include "isochron/diagnose/rules.h"
+#include "isochron/diagnose/whole_run.h"
 #include "isochron/timeline/sample_keys.h"
 
 namespace isochron::rules {
@@ -78,6 +79,20 @@ void input_worker_start(const Case& patient, std::vector<Finding>& findings) {
         finding.overall = true;
       }
     }
+  }
+  // Watched: what the stacks of trainer and workers say.
+  if (const double seconds = starting_workers(patient); is_overall(patient, seconds, 0.3)) {
+    finding.overall = true;
+    finding.seconds = std::max(finding.overall ? finding.seconds : 0, seconds);
+    finding.confidence = 0.93;
+    finding.evidence.push_back(fmt::format("{} of {} in epochs passed while loader workers started", time_text(seconds),
+                                           time_text(patient.total)));
+  } else if (first_only && seconds > 0.5 * patient.shape.extra_total) {
+    finding.overall = false;
+    finding.seconds = std::min(seconds, patient.shape.extra_total);
+    finding.confidence = 0.85;
+    finding.evidence.push_back(
+        fmt::format("{} of the first epoch passed while loader workers started", time_text(seconds)));
   }
   if (finding.seconds <= 0 || finding.evidence.empty()) return;
   finding.summary =

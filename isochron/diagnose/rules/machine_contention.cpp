@@ -4,22 +4,10 @@
 #include <algorithm>
 
 #include "isochron/diagnose/rules.h"
+#include "isochron/diagnose/whole_run.h"
 #include "isochron/timeline/sample_keys.h"
 
 namespace isochron::rules {
-namespace {
-
-// Share of an epoch in which the run stood still because its threads had no core. Delays add up over threads: what
-// counts is their part of the time in which any thread wanted to run.
-std::optional<double> standing_still(const Case& patient, size_t i) {
-  const auto delay = patient.growth(sample_key::run_delay_seconds, i), cpu = patient.growth(sample_key::cpu_seconds, i);
-  const double seconds = patient.epoch(i).seconds;
-  if (!delay || !cpu || seconds <= 0) return std::nullopt;
-  return std::clamp(*delay / std::max(seconds, *delay + *cpu), 0.0, 0.99);
-}
-
-}  // namespace
-
 void machine_contention(const Case& patient, std::vector<Finding>& findings) {
   if (patient.shape.symptom == Symptom::healthy || !patient.watched()) return;
   const auto cores = [&](size_t i) -> std::optional<double> {

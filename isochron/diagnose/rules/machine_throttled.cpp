@@ -4,23 +4,22 @@
 #include <algorithm>
 
 #include "isochron/diagnose/rules.h"
+#include "isochron/diagnose/whole_run.h"
 #include "isochron/timeline/sample_keys.h"
 
 namespace isochron::rules {
 
 void machine_throttled(const Case& patient, std::vector<Finding>& findings) {
   if (!patient.watched() || patient.empty()) return;
-  const bool healthy = patient.shape.symptom == Symptom::healthy;
   Finding finding{Cause::machine_throttled};
   const double extra = patient.shape.extra_total;
   const auto throttled = [&](size_t i) { return patient.growth(sample_key::throttled_seconds, i); };
   double all = 0;
   for (size_t i = 0; i < patient.epochs().size(); ++i) all += throttled(i).value_or(0);
-  if (healthy) {
-    if (all < 0.3 * patient.total) return;
+  if (is_overall(patient, all, 0.3)) {
     finding.overall = true;
     finding.seconds = std::min(all, 0.8 * patient.total);
-  } else {
+  } else if (patient.shape.symptom != Symptom::healthy) {
     const double seconds = patient.explained(throttled);
     if (seconds > 0.1 * extra) finding.seconds = std::max(seconds, 0.85 * extra);
   }
