@@ -124,6 +124,41 @@ TEST_F(Csv, RowsOfAPackedFileAsAStreamWithItsPlaceSaved) {
     EXPECT_EQ(row, 300000);
   }
   EXPECT_THROW(csv(path_, {.label = "z"}), ValueError);
+  // Stopped in the middle of a block, at its very end, and in the last one.
+  for (const int64_t stop : {1, 70000, 150000, 299999}) {
+    const Dataset rows = csv(folder_.file("rows.csv.gz"), {.label = "y", .in_memory = false});
+    std::string state;
+    int64_t row = 0;
+    for (const Element& element : rows) {
+      if (++row < stop) continue;
+      EXPECT_EQ(element["features"].tensor().item<float>({0}), static_cast<float>(stop - 1));
+      state = rows.state();
+      break;
+    }
+    const Dataset again = csv(folder_.file("rows.csv.gz"), {.label = "y", .in_memory = false});
+    again.restore(state);
+    for (const Element& element : again) {
+      ASSERT_EQ(element["features"].tensor().item<float>({0}), static_cast<float>(row));
+      ++row;
+    }
+    EXPECT_EQ(row, 300000);
+  }
+}
+
+TEST_F(Csv, AStreamGoesOnBehindABlockThatFailed) {
+  std::string text = "a\n";
+  for (int i = 0; i < 400000; ++i) text += i == 200000 ? "bad\n" : fmt::format("{}\n", i);
+  write_file(path_, text);
+  int64_t rows = 0, last = -1;
+  for (const Element& element : csv(path_, {.in_memory = false}).ignore_errors(1)) {
+    const auto value = element[0].item<int64_t>();
+    ASSERT_GT(value, last);
+    last = value;
+    ++rows;
+  }
+  EXPECT_EQ(last, 399999);
+  EXPECT_LT(rows, 400000);
+  EXPECT_GT(rows, 200000);
 }
 
 TEST_F(Csv, CategoriesInOrderOfAppearance) {

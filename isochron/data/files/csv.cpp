@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <future>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
 
 #include "isochron/base/names.h"
+#include "isochron/base/signals_blocked.h"
 #include "isochron/base/threads.h"
 #include "isochron/data/files/csv_parse.h"
 #include "isochron/data/files/file_stream.h"
@@ -238,6 +240,8 @@ class CsvRows : public IndexedSource {
   mutable std::atomic<size_t> last_block_{0};
 };
 
+// Block by block; the next one is unpacked and parsed by another thread meanwhile, unless it comes from a pipe, which
+// might never give it.
 class CsvStreamReader : public StreamReader {
  public:
   CsvStreamReader(const std::string& path, std::shared_ptr<const Schema> schema, const CsvOptions& options,
@@ -248,51 +252,65 @@ class CsvStreamReader : public StreamReader {
     if (found.columns.size() != schema_->columns.size())
       fail<FileError>("csv", "{}: has {} columns, the first file has {}", path, found.columns.size(),
                       schema_->columns.size());
-    data_at_ = static_cast<int64_t>(start.data_at);
-    reader_.seek(data_at_);
-    block_at_ = data_at_;
+    reader_.seek(static_cast<int64_t>(start.data_at));
   }
   bool next(Element& out) override {
-    while (row_ == rows_.count) {
-      block_at_ = reader_.offset();
-      row_ = 0;
-      rows_.count = 0;
-      if (!reader_.next(block_)) return false;
-      try {
-        rows_ = csv_file::parse_rows(*schema_, block_);
-      } catch (const FieldError& error) {
-        csv_file::fail_field(reader_.path(), *schema_, error);
+    while (row_ == block_.rows.count) {
+      row_ = block_.rows.count = 0;  // also when the next line throws
+      block_ = ahead_.valid() ? ahead_.get() : read_block();
+      if (block_.rows.count == 0 && block_.last) return false;
+      if (reader_.in_file() && !block_.last) {
+        const SignalsBlocked signals;
+        ahead_ = std::async(std::launch::async, [this] { return read_block(); });
       }
     }
-    add_row(*schema_, rows_, row_++, out);
+    add_row(*schema_, block_.rows, row_++, out);
     out.set_names(names_);
     return true;
   }
   void save(StateWriter& state) const override {
-    state.put(block_at_);
+    state.put(block_.at);
     state.put(row_);
   }
   void restore(StateReader& state) override {
-    reader_.seek(state.get<int64_t>());
+    if (ahead_.valid()) ahead_.wait();
+    ahead_ = {};
+    block_ = {.at = state.get<int64_t>()};
+    reader_.seek(block_.at);
     const auto row = state.get<int64_t>();
-    rows_.count = row_ = 0;
-    if (row == 0) {
-      block_at_ = reader_.offset();
-      return;
-    }
+    row_ = 0;
+    if (row == 0) return;
     Element dropped;
-    if (!next(dropped) || row > rows_.count) fail<StateError>("restore", "{}: has changed", reader_.path());
+    if (!next(dropped) || row > block_.rows.count) fail<StateError>("restore", "{}: has changed", reader_.path());
     row_ = row;
   }
   std::string file() const override { return reader_.path(); }
 
  private:
+  struct Block {
+    int64_t at = 0;  // in the file
+    Rows rows = {};
+    bool last = false;
+  };
+  Block read_block() {
+    Block block{.at = reader_.offset()};
+    block.last = !reader_.next(text_);
+    if (block.last) return block;
+    try {
+      block.rows = csv_file::parse_rows(*schema_, text_);
+    } catch (const FieldError& error) {
+      csv_file::fail_field(reader_.path(), *schema_, error);
+    }
+    return block;
+  }
+
   BlockReader reader_;
   std::shared_ptr<const Schema> schema_;
   Names names_;
-  TextBlock block_;
-  Rows rows_;
-  int64_t data_at_ = 0, block_at_ = 0, row_ = 0;
+  TextBlock text_;
+  Block block_{.at = reader_.offset()};
+  int64_t row_ = 0;
+  std::future<Block> ahead_;  // uses reader_ and text_ while it runs; goes first
 };
 
 }  // namespace

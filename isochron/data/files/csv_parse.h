@@ -46,6 +46,8 @@ class BlockReader {
   int64_t offset() const { return offset_; }
   void seek(int64_t offset);
   const std::string& path() const { return file_.path(); }
+  // No pipe: reading it never waits for somebody else.
+  bool in_file() const { return file_.file_bytes() > 0; }
 
  private:
   InputFile file_;
