@@ -1,5 +1,5 @@
 // isochron bench soak: a long training with logs and checkpoints, and what it takes epoch by epoch.
-// isochron bench overhead: what the timeline and the progress line cost, and what the profiler does.
+// isochron bench overhead: what the timeline, the watchdog and the progress line cost, and what the profiler does.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -78,12 +78,14 @@ void print_trend(const char* what, const std::vector<double>& values, const char
 void soak(const std::string& folder, int epochs, bool json) {
   Sequential model = mlp();
   const auto ledger = std::make_shared<Ledger>(folder, epochs);
-  model.fit(
-      random_rows({1000, 784}), random_labels(1000, 10),
-      {.epochs = epochs,
-       .verbose = 0,
-       .callbacks = {std::make_shared<CSVLogger>(folder + "/log.csv"),
-                     std::make_shared<TensorBoard>(TensorBoard::Options{.log_dir = folder + "/tensorboard"}), ledger}});
+  model.fit(random_rows({1000, 784}), random_labels(1000, 10),
+            {.epochs = epochs,
+             .verbose = 0,
+             .callbacks = {std::make_shared<CSVLogger>(folder + "/log.csv"),
+                           std::make_shared<TensorBoard>(TensorBoard::Options{.log_dir = folder + "/tensorboard"}),
+                           std::make_shared<ModelCheckpoint>(folder + "/checkpoints/{epoch:04d}",
+                                                             ModelCheckpoint::Options{.period = 5, .keep_last = 3}),
+                           ledger}});
   if (json) {
     fmt::print(
         "{{\"workload\": \"soak\", \"epochs_ms\": {}, \"rss_mb\": {}, \"open_files\": {}, \"threads\": {}, "
@@ -144,7 +146,7 @@ void overhead(const std::string&, int rounds, bool json) {
       model.fit(x, y, std::move(options));
     };
     for (int round = 0; round < rounds; ++round) {
-      train(bare, {.verbose = 0, .timeline = false});
+      train(bare, {.verbose = 0, .timeline = false, .watchdog = {.action = OnStall::off}});
       train(usual, {.verbose = 1});
       train(profiled, {.verbose = 1, .profiler = &profile});
     }
@@ -163,7 +165,7 @@ void overhead(const std::string&, int rounds, bool json) {
   }
   fmt::print("mlp32, {} rounds of {} epochs in turn\n", rounds, kEpochs);
   fmt::print("  bare step                    {:9.1f} us\n", base);
-  fmt::print("  timeline and progress        {:+9.2f} %\n", 100 * services);
+  fmt::print("  services                     {:+9.2f} %   timeline, watchdog and progress\n", 100 * services);
   fmt::print("  profiler                     {:+9.2f} %\n", 100 * (profiler - services));
 }
 

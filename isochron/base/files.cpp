@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -14,6 +13,7 @@
 #include "isochron/base/error.h"
 #include "isochron/base/kept_files.h"
 #include "isochron/base/run_folder.h"
+#include "isochron/base/temporary_name.h"
 
 namespace isochron {
 namespace {
@@ -94,12 +94,8 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
   std::error_code ignored;
   if (std::filesystem::is_symlink(path, ignored))
     if (const auto target = std::filesystem::canonical(path, ignored); !ignored) path_ = target.string();
-  static std::atomic<uint64_t> count{0};
-  const std::filesystem::path target(path_);
   do {
-    temporary_ =
-        (target.parent_path() / fmt::format(".{}.{}.{}.tmp", target.filename().string(), getpid(), count.fetch_add(1)))
-            .string();
+    temporary_ = temporary_name(path_);
     fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   } while (fd_ < 0 && errno == EEXIST);
   if (fd_ < 0) fail_with_errno();

@@ -104,14 +104,6 @@ std::string text_of(const char* path) {
   return std::string(text, read_short_file(path, text));
 }
 
-// In clock ticks since the machine was started; empty when there is no such process.
-std::string start_of(int pid) {
-  const std::string stat = text_of(fmt::format("/proc/{}/stat", pid).c_str());
-  size_t at = stat.rfind(')');
-  for (int field = 0; field < 20 && at != std::string::npos; ++field) at = stat.find(' ', at + 1);
-  return at == std::string::npos ? "" : stat.substr(at + 1, stat.find(' ', at + 1) - at - 1);
-}
-
 std::string boot_id() {
   std::string id = text_of("/proc/sys/kernel/random/boot_id");
   while (!id.empty() && id.back() == '\n') id.pop_back();
@@ -181,7 +173,7 @@ RunFolderInfo describe(const std::string& path, const OwnerLock& lock) {
   // A folder without an owner is being made, or being removed: given a minute to become one.
   constexpr int64_t kMaking = 60;
   const bool runs =
-      info.pid > 0 && line_after(owner, "boot") == boot_id() && start_of(info.pid) == line_after(owner, "start");
+      info.pid > 0 && line_after(owner, "boot") == boot_id() && process_start(info.pid) == line_after(owner, "start");
   info.alive = lock.missing() || owner.empty() ? info.age_seconds < kMaking : !lock.held() || runs;
   if (const int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); folder >= 0)
     measure(folder, info, 0);
@@ -221,6 +213,14 @@ int64_t quota_of(const std::string& path) {
 
 }  // namespace
 
+std::string process_start(int pid) {
+  const std::string stat = text_of(fmt::format("/proc/{}/stat", pid).c_str());
+  size_t at = stat.rfind(')');
+  if (at == std::string::npos || stat.substr(at).starts_with(") Z")) return "";
+  for (int field = 0; field < 20 && at != std::string::npos; ++field) at = stat.find(' ', at + 1);
+  return at == std::string::npos ? "" : stat.substr(at + 1, stat.find(' ', at + 1) - at - 1);
+}
+
 std::string run_folders_root() {
   for (const char* name : {"ISOCHRON_TMPDIR", "TMPDIR"})
     if (const char* folder = std::getenv(name); folder && *folder)
@@ -252,7 +252,7 @@ void RunFolder::make() {
   if (!own_folder(root)) fail<FileError>("temporary files", "{} is not a folder of this user's", root);
   remove_dead_run_folders(root);
   const int pid = getpid();
-  const std::string start = start_of(pid);
+  const std::string start = process_start(pid);
   std::string path;
   for (int attempt = 0;; ++attempt) {
     path = fmt::format("{}/run-{}-{}{}", root, pid, start, attempt ? fmt::format("-{}", attempt) : "");

@@ -49,6 +49,10 @@ class RunFolder {
   int64_t quota_ = 0, taken_ = 0;
 };
 
+// When a process was started, in clock ticks since the machine was; empty when it does not run (any more). With its id
+// this tells a process from a later one of that id.
+std::string process_start(int pid);
+
 // Where folders of runs of this user lie.
 std::string run_folders_root();
 

@@ -73,7 +73,10 @@ bool AsyncWriter::submit(const NamedTensors& state, std::vector<SaveTarget> targ
   pending_.clear();
   snapshot_.reserve(Snapshot::bytes_of(state));
   snapshot_.take(state);
-  for (SaveTarget& target : targets) pending_.push_back({std::move(target), false});
+  for (SaveTarget& target : targets) {
+    std::erase(unwanted_, target.path);  // wanted again
+    pending_.push_back({std::move(target), false});
+  }
   wake_.notify_one();
   if (snapshot_.copied()) return true;
   idle_.wait(lock, [this] { return !writing_ && !fresh(); });
@@ -100,7 +103,7 @@ void AsyncWriter::finish() {
   idle_.wait(lock, [this] { return !writing_ && !fresh(); });
   retry_now_ = !pending_.empty();
   wake_.notify_one();
-  idle_.wait(lock, [this] { return !writing_ && !retry_now_ && unwanted_.empty(); });
+  idle_.wait(lock, [this] { return !writing_ && !retry_now_ && !removing_ && unwanted_.empty(); });
 }
 
 void AsyncWriter::loop() {
@@ -122,15 +125,17 @@ void AsyncWriter::loop() {
       writing_ = false;
       reserve_bytes_ = 0;
     }
-    if (!pending_.empty() && (fresh() || !stop_)) write_all(lock);
-    retry_now_ = false;
+    // Removals first: they make room.
     if (!unwanted_.empty()) {
-      const std::vector<std::string> paths = unwanted_;
+      const std::vector<std::string> paths = std::exchange(unwanted_, {});
+      removing_ = true;
       lock.unlock();
       for (const std::string& path : paths) remove_saved(path);
       lock.lock();
-      unwanted_.erase(unwanted_.begin(), unwanted_.begin() + static_cast<ptrdiff_t>(paths.size()));
+      removing_ = false;
     }
+    if (!pending_.empty() && (fresh() || !stop_)) write_all(lock);
+    retry_now_ = false;
     idle_.notify_all();
     if (stop_ && !fresh() && unwanted_.empty()) return;
   }

@@ -77,7 +77,7 @@ class AsyncWriter {
   std::vector<Pending> pending_;
   std::vector<std::string> unwanted_;
   std::vector<SaveOutcome> outcomes_;
-  bool writing_ = false, retry_now_ = false, stop_ = false;
+  bool writing_ = false, removing_ = false, retry_now_ = false, stop_ = false;
 };
 
 }  // namespace isochron

@@ -1,12 +1,10 @@
 #include "isochron/checkpoint/store.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
@@ -16,7 +14,9 @@
 #include "isochron/base/crc32c.h"
 #include "isochron/base/durable_file.h"
 #include "isochron/base/files.h"
+#include "isochron/base/kept_files.h"
 #include "isochron/base/mapped_file.h"
+#include "isochron/base/temporary_name.h"
 #include "isochron/checkpoint/manifest.h"
 
 namespace isochron {
@@ -44,39 +44,13 @@ void rename_or_fail(const std::string& from, const std::string& to) {
     fail<FileError>("checkpoint", "{}: {}", to, std::generic_category().message(errno));
 }
 
-// Names of what is under way: ".ckpt-0005.3fa2.4711.0.tmp" of host, process and count.
-std::string host_mark() {
-  char name[256] = {};
-  gethostname(name, sizeof name - 1);
-  return fmt::format("{:04x}", crc32c(name) & 0xFFFF);
-}
-struct TemporaryName {
-  std::string target;
-  int process = 0;
-};
-std::string temporary_name(const std::string& path, const char* end) {
-  static std::atomic<uint64_t> count{0};
-  const std::string name =
-      fmt::format(".{}.{}.{}.{}.{}", name_of_last(path), host_mark(), getpid(), count.fetch_add(1), end);
-  const std::string parent = parent_of(path);
-  return parent.empty() ? name : (fs::path(parent) / name).string();
-}
-// Of this host only: nobody can tell whether a process elsewhere is alive.
-std::optional<TemporaryName> parse_temporary(const std::string& name) {
-  if (!name.starts_with('.') || (!name.ends_with(".tmp") && !name.ends_with(".old"))) return std::nullopt;
-  std::string rest = name.substr(1, name.size() - 5);
-  std::vector<std::string> parts;  // count, process, host
-  for (int i = 0; i < 3; ++i) {
-    const size_t dot = rest.rfind('.');
-    if (dot == std::string::npos) return std::nullopt;
-    parts.push_back(rest.substr(dot + 1));
-    rest.resize(dot);
-  }
-  const std::string& process = parts[1];
-  if (rest.empty() || parts[2] != host_mark() || process.empty() || process.size() > 9 ||
-      process.find_first_not_of("0123456789") != std::string::npos)
-    return std::nullopt;
-  return TemporaryName{rest, std::stoi(process)};
+// A process elsewhere that has not written for a day does not live any more.
+bool untouched_for_a_day(const fs::path& path) {
+  const auto before = fs::file_time_type::clock::now() - std::chrono::hours(24);
+  std::error_code failed;
+  if (const auto when = fs::last_write_time(path, failed); failed || when > before) return false;
+  const auto when = fs::last_write_time(path / kStateFile, failed);
+  return failed || when < before;
 }
 
 // Puts the complete folder `from` in the place of `path`; returns where what was there is now, if anything was.
@@ -154,6 +128,7 @@ CheckpointInfo write_checkpoint(const std::string& given, std::span<const std::s
     sync_folder(temporary);
     const std::string replaced = put_in_place(temporary, path);
     sync_folder(parent);
+    for (const char* file : {kStateFile, kManifestFile}) note_kept_file(path + "/" + file);
     if (!replaced.empty()) remove_checkpoint(replaced);
   } catch (...) {
     if (is_checkpoint(path) || !is_checkpoint(temporary)) remove_checkpoint(temporary);
@@ -259,25 +234,26 @@ std::optional<Checkpoint> read_newest_checkpoint(const std::string& given, std::
     return newest_of(parent, [&](const std::string& name) { return name != own; });
   if (exists(path)) return std::nullopt;
   return newest_of(parent, [&](const std::string& name) {
-    const auto temporary = parse_temporary(name);
+    const auto temporary = parse_temporary_name(name);
     return temporary && temporary->target == own;
   });
 }
 
 void remove_leftovers(const std::string& folder) {
-  std::vector<std::pair<std::string, TemporaryName>> left;
+  std::vector<std::pair<std::string, std::string>> left;  // path, and the name it was to get
   std::error_code failed;
   for (fs::directory_iterator entry(folder.empty() ? "." : folder, failed), end; !failed && entry != end;
        entry.increment(failed))
-    if (const auto name = parse_temporary(entry->path().filename().string()))
-      if (fs::is_directory(entry->symlink_status(failed)) && name->process != getpid() && kill(name->process, 0) != 0 &&
-          errno == ESRCH)
-        left.emplace_back(entry->path().string(), *name);
-  for (const auto& [path, name] : left) {
-    const std::string target = (fs::path(folder) / name.target).string();
-    if (!exists(target) && is_checkpoint(path))
+    if (const auto name = parse_temporary_name(entry->path().filename().string()))
+      if (name->alive ? !*name->alive : untouched_for_a_day(entry->path()))
+        left.emplace_back(entry->path().string(), (fs::path(folder) / name->target).string());
+  for (const auto& [path, target] : left) {
+    const fs::file_status what = fs::symlink_status(path, failed);
+    if (fs::is_regular_file(what))
+      unlink(path.c_str());  // a file of weights
+    else if (fs::is_directory(what) && !exists(target) && is_checkpoint(path))
       rename(path.c_str(), target.c_str());
-    else
+    else if (fs::is_directory(what))
       remove_checkpoint(path);
   }
 }

@@ -92,7 +92,13 @@ void RunAhead::stop() {
 
 RunAhead::Quiet::Quiet(RunAhead& ahead) : ahead_(ahead), lock_(ahead.mutex_) {
   ++ahead.paused_;
-  ahead.quiet_.wait(lock_, [&] { return ahead.active_ == 0; });
+  try {
+    while (!ahead.quiet_.wait_for(lock_, std::chrono::milliseconds(100), [&] { return ahead.active_ == 0; }))
+      check_interrupt("pipeline");
+  } catch (...) {
+    --ahead.paused_;
+    throw;
+  }
 }
 
 RunAhead::Quiet::~Quiet() {
@@ -343,7 +349,12 @@ void RunAhead::tell_stuck(int64_t waited_ns) {
 }
 
 void RunAhead::save(StateWriter& state) {
-  Quiet still(*this);
+  std::optional<Quiet> still;
+  std::unique_lock lock(mutex_, std::defer_lock);
+  if (needs_quiet_reset())
+    still.emplace(*this);
+  else
+    lock.lock();  // numbers are enough: nobody has to wait for elements that are being made
   state.put(epoch_);
   state.put(delivered_);
   state.put(ended_);

@@ -60,6 +60,10 @@ bool phases_known(const Epoch& epoch) {
   return std::any_of(epoch.phases.begin(), epoch.phases.end(), [](double seconds) { return seconds != 0; });
 }
 
+std::string_view said(Phase phase) {
+  return phase == Phase::sync ? "threads waiting for each other (sync)" : name_of(phase);
+}
+
 std::string with_sign(double seconds) { return fmt::format("{}{}", seconds < 0 ? "" : "+", seconds_text(seconds)); }
 
 // "+0.42 ms compile, +0.21 ms allocate": the phases that make up most of what `slow` took longer than `fast`.
@@ -69,7 +73,7 @@ std::string reasons(const Epoch& slow, const Epoch& fast) {
   double named = 0;
   for (const auto& [phase, seconds] : differences(slow, fast)) {
     if (seconds < kWorthNaming * fast.seconds || seconds < 0.02 * extra) break;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", with_sign(seconds), name_of(phase));
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", with_sign(seconds), said(phase));
     if ((named += seconds) > 0.95 * extra) break;
   }
   if (!text.empty()) return text;

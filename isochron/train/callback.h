@@ -42,10 +42,11 @@ class Callback {
   virtual void on_predict_batch_begin(int64_t /*batch*/, const Logs& /*logs*/) {}
   virtual void on_predict_batch_end(int64_t /*batch*/, const Logs& /*logs*/) {}
   virtual bool needs_batch_logs() const { return false; }
-  // The watchdog ends the training (OnStall::abort); the weights are those of the last step. To save them, now or
-  // never.
-  virtual void on_abort(const std::string& /*report*/) {}
-  // What it will write and keep at one time, for the warning before training when the disk is too small for it.
+  // The watchdog ends the training (OnStall::abort); the weights are those of the last step. What run.save() is asked
+  // for here is on the disk before fit() throws.
+  virtual void on_abort(TrainRun& /*run*/, const std::string& /*report*/) {}
+  // What it will write and keep at one time, for the warning when the disk is too small for it; asked before the first
+  // step, when model() is built.
   virtual DiskNeed disk_need() const { return {}; }
 
   // After every step and every epoch, when all callbacks have seen its end: the moment at which the state of the run

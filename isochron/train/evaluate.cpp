@@ -90,7 +90,7 @@ Logs on_batch(Model& model, StepKind kind, const char* what, const Tensors& x, c
   const Columns columns = columns_of(model, what, x, y, sample_weight);
   state.reset_metrics();
   state.clear_bad_loss();
-  state.step(kind, columns, Feed::sliced, 0, columns.rows(), nullptr);
+  state.step(kind, columns, Feed::sliced, 0, columns.rows(), nullptr, {}, what);
   return state.logs();
 }
 }  // namespace

@@ -138,9 +138,6 @@ class Trainer : public TrainRun {
  private:
   void run_epochs(Timeline& timeline) {
     resume_.find();
-    for (const auto& callback : options_.callbacks)
-      if (const std::string warning = disk_warning(callback->disk_need()); !warning.empty())
-        progress_.say("warning: " + warning);
     callbacks_.each([&](Callback& callback) {
       callback.set_model(&model_);
       callback.set_params({options_.epochs, planned_steps().value_or(0)});
@@ -175,13 +172,18 @@ class Trainer : public TrainRun {
 
   // The watchdog has ended it: threads that make the input may never return, and are left to themselves.
   [[noreturn]] void abort(const std::string& report) {
+    // Nothing stops what saves the weights; but threads of a stream may not stand still any more to tell their place.
+    const InterruptScope::Watch watch = std::exchange(InterruptScope::current(), {});
+    epoch_ended_ = false;
+    for (const auto& callback : options_.callbacks) callback->on_abort(*this, report);
+    InterruptScope::current() = watch;
+    take_saves();
+    InterruptScope::current() = {};
     for (const auto& feed : {&feed_, &validation_feed_})
       if (*feed) (*feed)->abandon();
-    InterruptScope::current() = {};  // nothing stops what saves the weights
-    saver_.finish();
-    for (const auto& callback : options_.callbacks) callback->on_abort(report);
-    fail<StallError>("fit", "ended by the watchdog after {} steps; the weights are those of the last one\n{}",
-                     total_steps_, report);
+    const std::string saved = saver_.finish();
+    fail<StallError>("fit", "ended by the watchdog after {} steps; the weights are those of the last one\n{}{}{}",
+                     total_steps_, report, saved.empty() ? "" : "\n", saved);
   }
 
   // Of an epoch, where that can be known.
@@ -206,12 +208,16 @@ class Trainer : public TrainRun {
     epoch_ended_ = epoch_ended;
     saver_.deliver();
     for (const auto& callback : options_.callbacks) callback->between_steps(*this);
+    take_saves();
+  }
+
+  void take_saves() {
     saver_.take({.model = model_.name(),
                  .epoch = epoch_,
                  .step = step_,
                  .total_steps = total_steps_,
                  .threads = get_num_threads(),
-                 .logs = epoch_ended ? logs_ : Logs{}},
+                 .logs = epoch_ended_ ? logs_ : Logs{}},
                 [&](StateDict& state) { put_state(state); });
   }
 
@@ -227,8 +233,11 @@ class Trainer : public TrainRun {
     state.put("fit/stop_training", model_.stop_training);
     state.put("fit/rows", feed_ ? 0 : train_.rows());
     state.put("fit/batch_size", feed_ ? 0 : options_.batch_size);
-    if (feed_) state.put("fit/cursor", feed_->state());
-    if (validation_feed_) state.put("fit/validation_cursor", validation_feed_->state());
+    try {
+      if (feed_) state.put("fit/cursor", feed_->state());
+      if (validation_feed_) state.put("fit/validation_cursor", validation_feed_->state());
+    } catch (const StallError&) {
+    }
     state.put_all("history", history_.state());
     put_callback_states(state, options_.callbacks);
   }
@@ -250,7 +259,15 @@ class Trainer : public TrainRun {
     options_.initial_epoch = static_cast<int>(state.integer("fit/initial_epoch"));
     seed_ = static_cast<uint64_t>(state.integer("fit/seed"));
     model_.stop_training = state.integer("fit/stop_training") != 0;
-    if (feed_ && state.has("fit/cursor")) feed_->restore(state.text("fit/cursor"));
+    if (feed_ && state.has("fit/cursor")) {
+      feed_->restore(state.text("fit/cursor"));
+    } else if (feed_ && step_ > 0) {
+      progress_.say(
+          fmt::format("resume: the place in the data is not in {}, whose input was stuck: epoch {} begins anew",
+                      checkpoint.info.path, epoch_ + 1));
+      step_ = 0;
+      state_.reset_metrics();
+    }
     if (validation_feed_ && state.has("fit/validation_cursor"))
       validation_feed_->restore(state.text("fit/validation_cursor"));
     history_.restore(state.part("history"));
@@ -341,6 +358,7 @@ class Trainer : public TrainRun {
 
   // Batch `step` of the epoch. With steps_per_epoch the passes over the data go on from epoch to epoch.
   void run_step(int epoch, int64_t step, Timeline& timeline) {
+    if (!std::exchange(disk_checked_, true)) check_disk();
     if (feed_) {
       examples_ += train_.rows();
       return guarded(epoch, step, timeline,
@@ -357,6 +375,16 @@ class Trainer : public TrainRun {
       pick_rows(pass, first, count);
       return state_.step(StepKind::train, train_, Feed::gathered, first, count, indices_.data());
     });
+  }
+
+  // The plan of the step tells what there will be to save.
+  void check_disk() {
+    if (options_.callbacks.empty()) return;
+    state_.train_plan(train_, !feed_ && options_.shuffle ? Feed::gathered : Feed::sliced,
+                      feed_ ? train_.rows() : std::min(options_.batch_size, train_.rows()));
+    for (const auto& callback : options_.callbacks)
+      if (const std::string warning = disk_warning(callback->disk_need()); !warning.empty())
+        progress_.say("warning: " + warning);
   }
 
   void pick_rows(int64_t pass, int64_t first, int64_t count) {
@@ -402,7 +430,7 @@ class Trainer : public TrainRun {
   int64_t steps_ = 0;
   int epoch_ = 0;  // whole ones done
   int64_t step_ = 0, total_steps_ = 0;
-  bool epoch_ended_ = false;
+  bool epoch_ended_ = false, disk_checked_ = false;
   Logs logs_;             // of the last whole epoch
   int64_t examples_ = 0;  // of this epoch so far
   uint64_t seed_ = 0;

@@ -1,81 +1,47 @@
 #include "isochron/train/model_checkpoint.h"
 
-#include <fmt/core.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <set>
 
-#include "isochron/base/joined.h"
 #include "isochron/base/seconds_text.h"
 #include "isochron/checkpoint/state_dict.h"
 #include "isochron/checkpoint/weights_file.h"
+#include "isochron/train/checkpoint_path.h"
 #include "isochron/train/train_run.h"
+#include "isochron/train/train_state.h"
 
 namespace isochron {
 namespace {
 
+constexpr const char* kBackupName = "/step-{batch:010d}";
+
 std::string parent_of(const std::string& path) { return std::filesystem::path(path).parent_path().string(); }
+
+int64_t unix_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+// Of one save, as far as is known before the first step.
+int64_t bytes_of_save(const Model& model, bool weights_only) {
+  int64_t bytes = 0;
+  for (const auto& [name, variable] : weight_variables(model)) bytes += variable.spec().bytes();
+  if (weights_only) return bytes;
+  for (const Variable& variable : model.optimizer().variables()) bytes += variable.spec().bytes();
+  return bytes;
+}
 
 bool names_weights(const std::string& path) {
   return path.ends_with(".safetensors") || path.ends_with(".npz") || path.ends_with(".h5");
 }
 
-// Calls f(text) for the plain parts of a path and f(name, format) for what stands in braces.
-template <class Text, class Field>
-void each_part(const std::string& filepath, Text&& text, Field&& field) {
-  for (size_t at = 0; at < filepath.size();) {
-    const char c = filepath[at];
-    if ((c == '{' || c == '}') && at + 1 < filepath.size() && filepath[at + 1] == c) {
-      text(std::string(1, c));
-      at += 2;
-    } else if (c == '{') {
-      const size_t end = filepath.find('}', at);
-      if (end == std::string::npos) fail<ValueError>("ModelCheckpoint", "\"{}\": a brace is not closed", filepath);
-      const std::string inside = filepath.substr(at + 1, end - at - 1);
-      const size_t colon = inside.find(':');
-      field(inside.substr(0, colon), colon == std::string::npos ? "" : inside.substr(colon));
-      at = end + 1;
-    } else {
-      text(std::string(1, c));
-      ++at;
-    }
-  }
-}
-
-template <class T>
-std::string formatted(const std::string& filepath, const std::string& format, T value) {
-  try {
-    return fmt::format(fmt::runtime("{" + format + "}"), value);
-  } catch (const fmt::format_error& error) {
-    fail<ValueError>("ModelCheckpoint", "\"{}\": the format \"{}\" does not fit: {}", filepath, format, error.what());
-  }
-}
-
 }  // namespace
-
-std::string checkpoint_path(const std::string& filepath, int epoch, int64_t batch, const Logs& logs) {
-  std::string out;
-  each_part(
-      filepath, [&](const std::string& text) { out += text; },
-      [&](const std::string& name, const std::string& format) {
-        if (name == "epoch" || name == "batch") {
-          out += formatted(filepath, format, name == "epoch" ? int64_t{epoch} : batch);
-          return;
-        }
-        const auto found =
-            std::find_if(logs.begin(), logs.end(), [&](const auto& entry) { return entry.first == name; });
-        if (found == logs.end()) {
-          std::vector<std::string> known{"epoch", "batch"};
-          for (const auto& [metric, value] : logs) known.push_back(metric);
-          fail<ValueError>("ModelCheckpoint", "\"{}\": there is no \"{}\" to put into the name; there are {}", filepath,
-                           name, joined(known));
-        }
-        out += formatted(filepath, format, found->second);
-      });
-  return out;
-}
 
 SaveFreq::SaveFreq(const char* word) {
   if (std::strcmp(word, "epoch") != 0)
@@ -102,15 +68,7 @@ ModelCheckpoint::ModelCheckpoint(std::string filepath, Options options)
   if (!options_.save_freq.by_epoch() && options_.period != 1)
     fail<ValueError>("ModelCheckpoint", "period counts epochs: it goes with save_freq \"epoch\", not with {} steps",
                      options_.save_freq.steps());
-  // Formats are tried now rather than at the end of the first epoch.
-  each_part(
-      filepath_, [](const std::string&) {},
-      [&](const std::string& name, const std::string& format) {
-        if (name == "epoch" || name == "batch")
-          formatted(filepath_, format, int64_t{1});
-        else
-          formatted(filepath_, format, 0.5);
-      });
+  check_checkpoint_path(filepath_);
   if (options_.save_best_only || options_.keep_best > 0)
     monitor_.emplace("ModelCheckpoint", options_.monitor, options_.mode, 0);
 }
@@ -120,6 +78,7 @@ void ModelCheckpoint::on_train_begin(const Logs&) {
   since_last_ = 0;
   expected_ = false;
   generations_.clear();
+  began_ns_ = unix_ns();
   remove_leftovers(parent_of(filepath_.substr(0, filepath_.find('{'))));
 }
 
@@ -132,7 +91,10 @@ bool ModelCheckpoint::due(const TrainRun& run) {
 }
 
 void ModelCheckpoint::between_steps(TrainRun& run) {
-  if (!std::exchange(expected_, true)) run.expect_saves(options_.save_weights_only);
+  if (!std::exchange(expected_, true)) {
+    run.expect_saves(options_.save_weights_only);
+    run.remove(surplus());
+  }
   if (!due(run)) return;
   const Logs logs = run.logs();
   const int epoch = run.epoch() + (run.epoch_ended() ? 0 : 1);
@@ -150,18 +112,45 @@ void ModelCheckpoint::between_steps(TrainRun& run) {
     }
     if (current && monitor_->improves(*current, best_)) best_ = current;
   }
-  const std::string path = checkpoint_path(filepath_, epoch, run.step(), logs);
+  save(run, checkpoint_path(filepath_, epoch, run.step(), logs), value);
+}
+
+void ModelCheckpoint::save(TrainRun& run, const std::string& path, double value) {
   std::erase_if(generations_, [&](const Generation& generation) { return generation.path == path; });
-  generations_.push_back({path, value, false});
+  generations_.push_back({path, value, Generation::State::asked_for});
+  const int epoch = run.epoch() + (run.epoch_ended() ? 0 : 1);
   run.save({.path = path,
             .weights_only = options_.save_weights_only,
             .done = [this, &run, epoch](const SaveOutcome& outcome) { done(run, outcome, epoch); }});
 }
 
+// Under a name of its own where names tell epochs and metrics, which are not known now, or where the best one stands.
+void ModelCheckpoint::on_abort(TrainRun& run, const std::string&) {
+  const bool one_name = filepath_.find('{') == std::string::npos && !options_.save_best_only;
+  std::string ending;
+  for (const char* known : {".safetensors", ".npz", ".weights.h5"})
+    if (options_.save_weights_only && filepath_.ends_with(known)) ending = known;
+  const std::string folder = parent_of(filepath_.substr(0, filepath_.find('{')));
+  save(run, one_name ? filepath_ : (std::filesystem::path(folder) / ("aborted" + ending)).string(), std::nan(""));
+}
+
+DiskNeed ModelCheckpoint::disk_need() const {
+  const int64_t bytes = bytes_of_save(*model(), options_.save_weights_only);
+  const int64_t saves = options_.save_freq.by_epoch() ? params().epochs / options_.period
+                                                      : params().epochs * params().steps / options_.save_freq.steps();
+  const bool one_name = filepath_.find('{') == std::string::npos;
+  const int64_t wanted = options_.keep_last + options_.keep_best;
+  // Nobody knows how often the best one changes.
+  const int64_t kept = one_name || options_.save_best_only ? 1 : wanted > 0 ? std::min(wanted, saves) : saves;
+  // The one before goes when its successor is on the disk.
+  const int64_t at_once = saves > kept ? kept + 1 : std::min(kept, saves);
+  return {filepath_, bytes * std::max<int64_t>(0, at_once - static_cast<int64_t>(generations_.size()))};
+}
+
 void ModelCheckpoint::done(TrainRun& run, const SaveOutcome& outcome, int epoch) {
   if (!outcome.saved) return;
   for (Generation& generation : generations_)
-    if (generation.path == outcome.info.path) generation.on_disk = true;
+    if (generation.path == outcome.info.path) generation.state = Generation::State::kept;
   if (options_.verbose > 0)
     fmt::print("\nEpoch {}: saved to {} ({} in {})\n", epoch, outcome.info.path, bytes_text(outcome.written_bytes),
                seconds_text(outcome.seconds));
@@ -169,45 +158,48 @@ void ModelCheckpoint::done(TrainRun& run, const SaveOutcome& outcome, int epoch)
   if (options_.on_saved) options_.on_saved(outcome.info);
 }
 
-// Those on disk that neither keep_last nor keep_best wants. They are remembered, in checkpoints too, until they are
-// gone: a run that is killed before that removes them when it goes on.
+// What neither keep_last nor keep_best wants, until it is gone.
 std::vector<std::string> ModelCheckpoint::surplus() {
   if (options_.keep_last == 0 && options_.keep_best == 0) return {};
-  const auto newest = std::find_if(generations_.rbegin(), generations_.rend(),
-                                   [](const Generation& generation) { return generation.on_disk; });
+  using State = Generation::State;
   std::error_code failed;
-  generations_.erase(std::remove_if(generations_.begin(), newest.base(),
-                                    [&](const Generation& generation) {
-                                      return !generation.on_disk && !std::filesystem::exists(generation.path, failed);
-                                    }),
-                     newest.base());
-  std::vector<Generation*> disk;
-  for (Generation& generation : generations_)
-    if (generation.on_disk) disk.push_back(&generation);
+  const auto exists = [&](const Generation& generation) { return std::filesystem::exists(generation.path, failed); };
+  // Saves that failed for good; where they were to replace one of that name, it is still there.
+  bool passed = false;
+  for (auto at = generations_.rbegin(); at != generations_.rend(); ++at) {
+    if (passed && at->state == State::asked_for) at->state = exists(*at) ? State::kept : State::unwanted;
+    passed = passed || at->state == State::kept;
+  }
+  std::vector<Generation*> kept;  // newest first
+  for (auto at = generations_.rbegin(); at != generations_.rend(); ++at)
+    if (at->state == State::kept) kept.push_back(&*at);
   std::set<std::string> wanted;
   const auto keep = [&](int count) {
-    for (size_t i = 0; i < disk.size() && i < static_cast<size_t>(count); ++i) wanted.insert(disk[i]->path);
+    for (size_t i = 0; i < kept.size() && i < static_cast<size_t>(count); ++i) wanted.insert(kept[i]->path);
   };
-  std::reverse(disk.begin(), disk.end());
   keep(options_.keep_last);
   if (options_.keep_best > 0) {
     // Among equals the newer one.
-    std::stable_sort(disk.begin(), disk.end(), [&](const Generation* a, const Generation* b) {
+    std::stable_sort(kept.begin(), kept.end(), [&](const Generation* a, const Generation* b) {
       return !std::isnan(a->value) && (std::isnan(b->value) || monitor_->improves(a->value, b->value));
     });
     keep(options_.keep_best);
   }
+  for (Generation* generation : kept)
+    if (!wanted.contains(generation->path)) generation->state = State::unwanted;
+  std::erase_if(generations_, [&](const Generation& generation) {
+    return generation.state == State::unwanted && !exists(generation);
+  });
   std::vector<std::string> out;
-  for (Generation* generation : disk) {
-    generation->on_disk = wanted.contains(generation->path);
-    if (!generation->on_disk) out.push_back(generation->path);
-  }
+  for (const Generation& generation : generations_)
+    if (generation.state == State::unwanted) out.push_back(generation.path);
   return out;
 }
 
 void ModelCheckpoint::save_state(StateDict& state) const {
   if (best_) state.put("best", *best_);
   state.put("since_last", since_last_);
+  state.put("began_ns", began_ns_);
   std::string paths;
   std::vector<double> values;
   for (const Generation& generation : generations_) {
@@ -221,71 +213,126 @@ void ModelCheckpoint::save_state(StateDict& state) const {
 void ModelCheckpoint::load_state(const StateDict& state) {
   if (state.has("best")) best_ = state.number("best");
   since_last_ = state.integer("since_last");
-  generations_.clear();
+  began_ns_ = state.integer("began_ns");
+  std::map<std::string, double> values;
   const std::string paths = state.text("paths");
-  const std::vector<double> values = state.numbers("values");
   size_t at = 0;
-  for (const double value : values) {
+  for (const double value : state.numbers("values")) {
     const size_t end = paths.find('\n', at);
     if (end == std::string::npos) break;
-    const std::string path = paths.substr(at, end - at);
+    values[paths.substr(at, end - at)] = value;
     at = end + 1;
-    std::error_code failed;
-    if (std::filesystem::exists(path, failed)) generations_.push_back({path, value, true});
   }
+  find_generations(values);
+}
+
+// The disk is what counts: since the state was saved from which this run goes on, others may have been written, and the
+// removal of others may have been interrupted. What was there before this run began is none of its own.
+void ModelCheckpoint::find_generations(const std::map<std::string, double>& values) {
+  generations_.clear();
+  if (options_.keep_last == 0 && options_.keep_best == 0) return;
+  std::vector<std::pair<int64_t, Generation>> found;
+  for (const std::string& path : paths_like(filepath_)) {
+    struct stat file {};
+    if (lstat(path.c_str(), &file) != 0 || options_.save_weights_only != S_ISREG(file.st_mode)) continue;
+    if (!options_.save_weights_only && !S_ISDIR(file.st_mode)) continue;
+    int64_t when = int64_t{file.st_mtim.tv_sec} * 1'000'000'000 + file.st_mtim.tv_nsec;
+    const auto known = values.find(path);
+    Generation generation{path, known == values.end() ? std::nan("") : known->second, Generation::State::kept};
+    try {
+      if (!options_.save_weights_only) {
+        const CheckpointInfo info = read_checkpoint_info(path);
+        when = info.saved_at_ns;
+        if (known == values.end() && monitor_) generation.value = logs_value(info.logs, monitor_->metric());
+      }
+    } catch (const FileError&) {
+      generation.state = Generation::State::unwanted;
+    }
+    if (when >= began_ns_) found.emplace_back(when, std::move(generation));
+  }
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (auto& [when, generation] : found) generations_.push_back(std::move(generation));
 }
 
 BackupAndRestore::BackupAndRestore(std::string backup_dir, Options options)
     : folder_(std::move(backup_dir)), options_(std::move(options)) {
   if (folder_.empty()) fail<ValueError>("BackupAndRestore", "needs a folder");
+  if (folder_.find_first_of("{}") != std::string::npos)
+    fail<ValueError>("BackupAndRestore", "the folder has one name for the whole run, without braces; got \"{}\"",
+                     folder_);
 }
 
 void BackupAndRestore::on_train_begin(const Logs&) {
   since_last_ = 0;
-  expected_ = waiting_ = false;
+  newest_ = 0;
+  expected_ = waiting_ = put_off_ = resumed_ = false;
   remove_leftovers(folder_);
 }
 
 void BackupAndRestore::between_steps(TrainRun& run) {
-  if (!std::exchange(expected_, true)) run.expect_saves(false);
+  if (!std::exchange(expected_, true)) {
+    run.expect_saves(false);
+    if (const std::string path = path_of(newest_); resumed_ && is_checkpoint(path)) run.remove(all_but(path));
+  }
   const bool by_epoch = options_.save_freq.by_epoch();
   if (by_epoch ? run.epoch_ended() : !run.epoch_ended() && ++since_last_ >= options_.save_freq.steps()) waiting_ = true;
-  // A backup that would have to wait for the one before it comes a little later instead.
-  if (!waiting_ || (run.training_ends() ? options_.delete_checkpoint : run.saving())) return;
+  if (!waiting_ || (run.training_ends() && options_.delete_checkpoint)) return;
+  // A backup that would have to wait for the one before it comes a little later instead, though not once the next one
+  // is due: others that save all the time would put it off for ever.
+  const bool late = by_epoch ? run.epoch_ended() && put_off_ : since_last_ >= 2 * options_.save_freq.steps();
+  put_off_ = run.saving() && !late && !run.training_ends();
+  if (put_off_) return;
   waiting_ = false;
   since_last_ = 0;
-  run.save({.path = fmt::format("{}/step-{:010}", folder_, run.total_steps()),
-            .weights_only = false,
-            .done = [this, &run](const SaveOutcome& outcome) {
+  save(run);
+}
+
+std::string BackupAndRestore::path_of(int64_t steps) const {
+  return checkpoint_path(folder_ + kBackupName, 0, steps, {});
+}
+
+void BackupAndRestore::save(TrainRun& run) {
+  newest_ = run.total_steps();
+  run.save({.path = path_of(newest_), .weights_only = false, .done = [this, &run](const SaveOutcome& outcome) {
               if (!outcome.saved) return;
               if (options_.verbose > 0)
                 fmt::print("\nBackup: {} ({} in {})\n", outcome.info.path, bytes_text(outcome.written_bytes),
                            seconds_text(outcome.seconds));
-              run.remove(older_than(outcome.info.path));
+              run.remove(all_but(outcome.info.path));
               if (options_.on_saved) options_.on_saved(outcome.info);
             }});
 }
 
-// Backups older than this one that need not be kept.
-std::vector<std::string> BackupAndRestore::older_than(const std::string& path) const {
-  std::vector<std::string> old;
-  bool older = false;
-  int kept = 0;
-  for (const ListedCheckpoint& listed : list_checkpoints(folder_)) {
-    if (older && (!listed.info || ++kept > (options_.double_checkpoint ? 1 : 0))) old.push_back(listed.path);
-    older = older || listed.path == path;
-  }
-  return old;
+// Backups that need not be kept beside this one, and what is left of others whose removal was interrupted.
+std::vector<std::string> BackupAndRestore::all_but(const std::string& path) const {
+  std::set<std::string> kept{path};
+  if (options_.double_checkpoint)
+    for (const ListedCheckpoint& listed : list_checkpoints(folder_))
+      if (kept.size() < 2 && listed.info) kept.insert(listed.path);
+  std::vector<std::string> others = paths_like(folder_ + kBackupName);
+  std::erase_if(others, [&](const std::string& other) { return kept.contains(other); });
+  return others;
 }
 
 void BackupAndRestore::on_train_end(const Logs&) {
   if (!options_.delete_checkpoint) return;
-  for (const ListedCheckpoint& listed : list_checkpoints(folder_)) remove_checkpoint(listed.path);
+  for (const std::string& path : paths_like(folder_ + kBackupName)) remove_checkpoint(path);
   std::error_code ignored;
   std::filesystem::remove(folder_, ignored);  // if nothing else is in it
 }
 
-void BackupAndRestore::save_state(StateDict& state) const { state.put("since_last", since_last_); }
-void BackupAndRestore::load_state(const StateDict& state) { since_last_ = state.integer("since_last"); }
+DiskNeed BackupAndRestore::disk_need() const {
+  return {folder_, bytes_of_save(*model(), false) * (options_.double_checkpoint ? 3 : 2)};
+}
+
+void BackupAndRestore::save_state(StateDict& state) const {
+  state.put("since_last", since_last_);
+  state.put("newest", newest_);
+}
+void BackupAndRestore::load_state(const StateDict& state) {
+  since_last_ = state.integer("since_last");
+  newest_ = state.integer("newest");
+  resumed_ = true;
+}
 
 }  // namespace isochron

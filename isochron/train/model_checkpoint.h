@@ -22,6 +22,7 @@
 
 #include "isochron/checkpoint/async_writer.h"
 #include "isochron/train/callbacks.h"
+#include "isochron/train/checkpoint_path.h"
 
 namespace isochron {
 
@@ -61,6 +62,9 @@ class ModelCheckpoint : public Callback {
 
   void on_train_begin(const Logs& logs) override;
   void between_steps(TrainRun& run) override;
+  // Saves what there is, as "aborted" beside the others where names tell more than is known then.
+  void on_abort(TrainRun& run, const std::string& report) override;
+  DiskNeed disk_need() const override;
   void save_state(StateDict& state) const override;
   void load_state(const StateDict& state) override;
 
@@ -68,19 +72,23 @@ class ModelCheckpoint : public Callback {
 
  private:
   struct Generation {
+    enum class State { asked_for, kept, unwanted };
     std::string path;
     double value;  // of the monitored metric; NaN: unknown
-    bool on_disk;
+    State state;
   };
   bool due(const TrainRun& run);
+  void save(TrainRun& run, const std::string& path, double value);
   void done(TrainRun& run, const SaveOutcome& outcome, int epoch);
   std::vector<std::string> surplus();
+  void find_generations(const std::map<std::string, double>& values);
 
   const std::string filepath_;
   const Options options_;
   std::optional<Monitor> monitor_;  // where one is needed
   std::optional<double> best_;
   int64_t since_last_ = 0;               // epochs or steps
+  int64_t began_ns_ = 0;                 // the run, in Unix time, whatever it has been resumed from
   std::vector<Generation> generations_;  // oldest first
   bool expected_ = false;
 };
@@ -102,20 +110,21 @@ class BackupAndRestore : public Callback {
   std::string resume_from() const override { return folder_; }
   void on_train_begin(const Logs& logs) override;
   void between_steps(TrainRun& run) override;
+  void on_abort(TrainRun& run, const std::string&) override { save(run); }
+  DiskNeed disk_need() const override;
   void on_train_end(const Logs& logs) override;
   void save_state(StateDict& state) const override;
   void load_state(const StateDict& state) override;
 
  private:
-  std::vector<std::string> older_than(const std::string& path) const;
+  void save(TrainRun& run);
+  std::string path_of(int64_t steps) const;
+  std::vector<std::string> all_but(const std::string& path) const;
 
   const std::string folder_;
   const Options options_;
-  int64_t since_last_ = 0;  // steps
-  bool expected_ = false, waiting_ = false;
+  int64_t since_last_ = 0, newest_ = 0;  // steps
+  bool expected_ = false, waiting_ = false, put_off_ = false, resumed_ = false;
 };
-
-// "ckpt-{epoch:04d}" filled in; ValueError naming what there is for a name that is not there.
-std::string checkpoint_path(const std::string& filepath, int epoch, int64_t batch, const Logs& logs);
 
 }  // namespace isochron

@@ -1,5 +1,7 @@
 #include "isochron/train/stall_report.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -45,6 +47,22 @@ std::string machine_text() {
       text += fmt::format("{} pressure {:.0f} %, ", name, percent);
   return fmt::format("  {:<10}{}{} of memory available, {} resident\n", "machine", text,
                      bytes_text(available_memory_bytes()), bytes_text(resident_bytes()));
+}
+
+// As launchers tell it: torchrun, Open MPI, MPICH and Slurm. Empty for a process of its own.
+std::string rank_text() {
+  constexpr const char* kNames[][2] = {{"RANK", "WORLD_SIZE"},
+                                       {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                       {"PMI_RANK", "PMI_SIZE"},
+                                       {"SLURM_PROCID", "SLURM_NTASKS"}};
+  for (const auto& [rank, size] : kNames) {
+    const char *own = std::getenv(rank), *all = std::getenv(size);
+    if (!own || !all || std::atoi(all) < 2) continue;
+    char host[256] = {};
+    gethostname(host, sizeof host - 1);
+    return fmt::format("  {:<10}{} of {}, on {}\n", "rank", own, all, host);
+  }
+  return "";
 }
 
 }  // namespace
@@ -127,7 +145,7 @@ std::string Stall::report(int64_t now, const StallPlace& place, OnStall action) 
                         std::min(place.epoch_step + 1, place.epoch_steps), place.epoch_steps);
   else
     text += fmt::format(", in epoch {} of {}, step {}", place.epoch, place.epochs, place.epoch_step + 1);
-  text += '\n';
+  text += '\n' + rank_text();
 
   text += fmt::format("  {:<10}{}{}{}, for {}\n", "phase", name_of(activity.phase), *activity.name ? ": " : "",
                       activity.name, seconds_text(seconds_between(activity.since_ns, now)));

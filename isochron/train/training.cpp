@@ -225,11 +225,11 @@ std::string TrainingState::origin_of_bad_loss(Plan& plan, const Columns& columns
 }
 
 StepResult TrainingState::step(StepKind kind, const Columns& columns, Feed feed, int64_t first, int64_t count,
-                               const int64_t* indices, std::span<void* const> predictions) {
+                               const int64_t* indices, std::span<void* const> predictions, const char* what) {
   Plan& plan = plan_for(kind, columns, feed, count);
   if (!plan.checked) {
     constexpr const char* kNames[] = {"fit", "evaluate", "predict"};
-    preflight(kNames[static_cast<size_t>(kind)], memory_of(*plan.traced, kind, columns, count));
+    preflight(what ? what : kNames[static_cast<size_t>(kind)], memory_of(*plan.traced, kind, columns, count));
     plan.checked = true;
   }
   SmallVector<const void*, 9> pointers;

@@ -34,9 +34,10 @@ class TrainingState {
   void use(Model& model) { model_ = &model; }
 
   // One step on rows of the columns: `indices` of them (gathered) or `count` from `first` on (sliced). A loss that is
-  // not finite is met by the policy: NumericError naming the first bad op, or a result that says what was done.
+  // not finite is met by the policy: NumericError naming the first bad op, or a result that says what was done. `what`
+  // names the caller where it is not fit, evaluate or predict.
   StepResult step(StepKind kind, const Columns& columns, Feed feed, int64_t first, int64_t count,
-                  const int64_t* indices, std::span<void* const> predictions = {});
+                  const int64_t* indices, std::span<void* const> predictions = {}, const char* what = nullptr);
   // Why the first such loss since this was last cleared was not finite.
   const std::string& bad_loss() const { return bad_loss_; }
   void clear_bad_loss() { bad_loss_.clear(); }

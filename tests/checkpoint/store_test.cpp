@@ -13,6 +13,7 @@
 #include "isochron/base/crc32c.h"
 #include "isochron/base/durable_file.h"
 #include "isochron/base/files.h"
+#include "isochron/base/run_folder.h"
 #include "isochron/checkpoint/async_writer.h"
 #include "isochron/isochron.h"
 #include "tests/message_of.h"
@@ -164,8 +165,13 @@ TEST(Store, LeftoversOfDeadProcessesGoAndThoseOfLivingOnesStay) {
     host = fmt::format("{:04x}", crc32c(name) & 0xFFFF);
   }
   const auto left = [&](const std::string& target, int process, const char* end) {
-    return folder.file(fmt::format(".{}.{}.{}.0.{}", target, host, process, end));
+    const std::string start = process_start(process);
+    return folder.file(fmt::format(".{}.{}.{}-{}.0.{}", target, host, process, start.empty() ? "17" : start, end));
   };
+  const std::string earlier = folder.file(fmt::format(".c.{}.{}-1.0.tmp", host, getpid()));
+  const std::string elsewhere = folder.file(".c.zzzz.7-1.0.tmp"), long_ago = folder.file(".c.zzzz.8-1.0.tmp");
+  for (const std::string& path : {earlier, elsewhere, long_ago}) fs::create_directory(path);
+  fs::last_write_time(long_ago, fs::file_time_type::clock::now() - std::chrono::hours(30));
   const int dead = dead_process();
   fs::create_directory(left("c", dead, "tmp"));
   write_file(left("c", dead, "tmp") + "/state.safetensors", "half");
@@ -176,6 +182,9 @@ TEST(Store, LeftoversOfDeadProcessesGoAndThoseOfLivingOnesStay) {
   remove_leftovers(folder.path());
   EXPECT_FALSE(fs::exists(left("c", dead, "tmp")));
   EXPECT_FALSE(fs::exists(left("d", dead, "tmp")));
+  EXPECT_FALSE(fs::exists(earlier)) << "of a process that had this one's id";
+  EXPECT_TRUE(fs::exists(elsewhere)) << "nobody knows about other hosts";
+  EXPECT_FALSE(fs::exists(long_ago)) << "unless they have not been heard of for a day";
   EXPECT_TRUE(is_checkpoint(folder.file("e"))) << "a complete one gets its name back";
   EXPECT_TRUE(fs::exists(left("c", getppid(), "tmp"))) << "its process lives";
   EXPECT_TRUE(fs::exists(folder.file(".hidden.tmp"))) << "none of ours";

@@ -7,13 +7,9 @@
 #include <atomic>
 #include <mutex>
 
+#include "isochron/base/files.h"
 #include "isochron/base/interrupt.h"
-#include "isochron/data/dataset.h"
-#include "isochron/nn/nn.h"
-#include "isochron/ops/create.h"
-#include "isochron/optim/optimizers.h"
-#include "isochron/train/callback.h"
-#include "isochron/train/history.h"
+#include "isochron/isochron.h"
 #include "isochron/train/slowdown.h"
 
 namespace isochron {
@@ -120,7 +116,7 @@ TEST(Watchdog, EndsTheTrainingAndKeepsTheWeights) {
   Sequential model = small_model();
   class Saves : public Callback {
    public:
-    void on_abort(const std::string& report) override {
+    void on_abort(TrainRun&, const std::string& report) override {
       seen = report;
       saved = model()->get_weights();
     }
@@ -145,6 +141,48 @@ TEST(Watchdog, EndsTheTrainingAndKeepsTheWeights) {
   EXPECT_TRUE(same_elements(saves->saved[0], model.get_weights()[0]));
   // The model goes on with other data.
   EXPECT_NO_THROW(model.fit(ones({8, 3}), ones({8, 1}), {.verbose = 0}));
+}
+
+TEST(Watchdog, NamesTheRank) {
+  setenv("OMPI_COMM_WORLD_RANK", "3", 1);
+  setenv("OMPI_COMM_WORLD_SIZE", "8", 1);
+  Reports reports;
+  Gate gate;
+  Sequential model = small_model();
+  model.fit(gated(std::shared_ptr<Gate>(&gate, [](Gate*) {}), 13, 2),
+            {.verbose = 0, .watchdog = reports.options(OnStall::warn, &gate)});
+  unsetenv("OMPI_COMM_WORLD_RANK");
+  unsetenv("OMPI_COMM_WORLD_SIZE");
+  ASSERT_FALSE(reports.texts.empty());
+  EXPECT_THAT(reports.texts[0], HasSubstr("rank      3 of 8, on "));
+}
+
+TEST(Watchdog, AbortsWithACheckpointFromWhichTrainingGoesOnExactly) {
+  const TempFolder folder;
+  const auto gate = std::make_shared<Gate>(), open = std::make_shared<Gate>();
+  open->open = true;
+  Reports reports;
+  set_seed(3);
+  Sequential whole = small_model(), model = small_model();
+  for (Sequential* each : {&whole, &model}) each->build({4, 3});
+  model.set_weights(whole.get_weights());
+  const History expected = whole.fit(gated(open, 13, 2), {.epochs = 3, .verbose = 0});
+  const auto saving = std::make_shared<ModelCheckpoint>(folder.file("c-{epoch}"));
+  std::string message;
+  try {
+    const data::Dataset input = gated(gate, 13, 2);
+    model.fit(input, {.epochs = 3, .verbose = 0, .callbacks = {saving}, .watchdog = reports.options(OnStall::abort)});
+  } catch (const StallError& error) {
+    message = error.what();
+  }
+  gate->open = true;
+  EXPECT_THAT(message, HasSubstr("the last one is on disk: " + folder.file("aborted")));
+  const CheckpointInfo info = verify_checkpoint(folder.file("aborted"));
+  EXPECT_EQ(info.epoch, 0);
+  EXPECT_EQ(info.step, 3);
+  Sequential fresh = small_model();
+  const History resumed = fresh.fit(gated(open, 13, 2), {.epochs = 3, .verbose = 0, .resume = folder.path()});
+  EXPECT_EQ(resumed.metrics(), expected.metrics());
 }
 
 TEST(Watchdog, SaysNothingWhileStepsEnd) {
