@@ -28,11 +28,17 @@ double entries_of(const char* folder) {
   return static_cast<double>(std::distance(fs::directory_iterator(folder, error), fs::directory_iterator()));
 }
 
-double bytes_below(const std::string& folder) {
+// Files and folders may go meanwhile: old checkpoints do.
+double bytes_below(const fs::path& folder) {
   double bytes = 0;
   std::error_code error;
-  for (const auto& entry : fs::recursive_directory_iterator(folder, error))
-    if (entry.is_regular_file(error)) bytes += static_cast<double>(entry.file_size(error));
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code gone;
+    if (entry->is_directory(gone))
+      bytes += bytes_below(entry->path());
+    else if (const auto size = entry->file_size(gone); !gone)
+      bytes += static_cast<double>(size);
+  }
   return bytes;
 }
 

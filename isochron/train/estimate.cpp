@@ -7,16 +7,24 @@
 #include "isochron/base/median.h"
 #include "isochron/base/seconds_text.h"
 #include "isochron/data/cached_bytes.h"
+#include "isochron/nn/nn.h"
+#include "isochron/ops/ops.h"
+#include "isochron/ops/random_key.h"
+#include "isochron/optim/optimizers.h"
 #include "isochron/train/data_checks.h"
 #include "isochron/train/dataset_feed.h"
+#include "isochron/train/history.h"
 #include "isochron/train/test_loop.h"
 
 namespace isochron {
 namespace {
 
-// Steps are timed for so long, or so many of them.
+// Steps are timed for so long, but at least so many; batches of a data set at most so many.
 constexpr double kMostSeconds = 0.3;
-constexpr int kMostSteps = 200, kLeastSteps = 5;
+constexpr int kLeastSteps = 5, kMostBatches = 200;
+// Short steps are timed by so many seconds of them: what other programs take of the CPUs is then part of it, as it will
+// be of an epoch.
+constexpr double kBlock = 0.01;
 
 template <class F>
 double seconds_of(F&& f) {
@@ -42,7 +50,7 @@ double filling_seconds(int64_t parameters, int64_t state_bytes) {
 }
 
 // The compiled step, timed on the first rows.
-double time_steps(TracedPlan& plan, const Columns& columns, Feed feed, int64_t count) {
+double time_steps(TracedPlan& plan, const Columns& columns, Feed feed, int64_t count, double seconds) {
   std::vector<int64_t> rows(static_cast<size_t>(count));
   std::vector<const void*> arguments;
   for (const Tensor* column : columns.used(true)) arguments.push_back(column->raw_data());
@@ -51,21 +59,60 @@ double time_steps(TracedPlan& plan, const Columns& columns, Feed feed, int64_t c
   void* results[] = {loss};
   const std::span<void* const> room(results, plan.results().size());
   const std::unique_ptr<TracedPlan::DryRun> step = plan.dry_run();
-  std::vector<double> times;
-  const int64_t begin = monotonic_ns();
+  std::vector<double> blocks;  // mean of a step in each
   // Rows are picked all over the data, as a shuffled epoch does.
   const int64_t stride = std::max<int64_t>(1, columns.rows() / std::max<int64_t>(count, 1));
-  for (int i = 0; i < kMostSteps + 1; ++i) {
-    for (int64_t r = 0; r < count; ++r) rows[static_cast<size_t>(r)] = (r * stride + i) % columns.rows();
-    const double seconds = seconds_of([&] { (*step)(arguments, room); });
-    if (i > 0) times.push_back(seconds);  // the first touches its memory
-    if (i >= kLeastSteps && seconds_between(begin, monotonic_ns()) > kMostSeconds) break;
-  }
-  return median_of(std::move(times));
+  int64_t done = 0;
+  const auto run = [&] {
+    for (int64_t r = 0; r < count; ++r) rows[static_cast<size_t>(r)] = (r * stride + done) % columns.rows();
+    (*step)(arguments, room);
+    ++done;
+  };
+  run();  // touches its memory
+  const int64_t begin = monotonic_ns();
+  do {
+    const int64_t before = done, block = monotonic_ns();
+    do run();
+    while (seconds_between(block, monotonic_ns()) < kBlock);
+    blocks.push_back(seconds_between(block, monotonic_ns()) / static_cast<double>(done - before));
+  } while (done <= kLeastSteps || seconds_between(begin, monotonic_ns()) < seconds);
+  return median_of(std::move(blocks));
+}
+
+// What fit() adds to the plan of a step, and to an epoch: read off the smallest of trainings.
+struct LoopCost {
+  double step = 0, epoch = 0;
+};
+LoopCost loop_cost() {
+  constexpr int64_t kRows = 16;
+  const uint64_t seed = get_seed(), counter = random_counter();
+  const auto small = [] {
+    Sequential model({AnyLayer(Dense(1, {.name = "estimate"}))}, {.name = "estimate"});
+    model.compile({.optimizer = SGD(0.01), .loss = "mse"});
+    return model;
+  };
+  const auto epoch_of = [&](int64_t rows) {
+    Sequential model = small();
+    const History history =
+        model.fit(zeros({rows, 1}).eval(), zeros({rows, 1}).eval(),
+                  {.epochs = 100, .batch_size = 1, .verbose = 0, .watchdog = {.action = OnStall::off}});
+    std::vector<double> seconds;
+    for (const Epoch& epoch : history.record().epochs) seconds.push_back(epoch.seconds);
+    return median_of(std::move(seconds));
+  };
+  const double one = epoch_of(1), many = epoch_of(kRows);
+  Sequential model = small();
+  const Columns columns{{zeros({kRows, 1}).eval()}, {zeros({kRows, 1}).eval()}, {}};
+  TracedPlan& plan = compiled(model, "estimate").train_plan(columns, Feed::gathered, 1);
+  const double bare = time_steps(plan, columns, Feed::gathered, 1, 0.02);
+  set_seed(seed);
+  set_random_counter(counter);
+  const double step = (many - one) / (kRows - 1);
+  return {std::max(0., step - bare), std::max(0., one - step)};
 }
 
 Estimate estimate_step(Model& model, TrainingState& state, const Columns& columns, Feed feed, int64_t count,
-                       const FitOptions& options) {
+                       const FitOptions& options, const LoopCost& loop) {
   Estimate estimate;
   TracedPlan& plan = state.train_plan(columns, feed, count);
   estimate.model = model.name();
@@ -80,7 +127,7 @@ Estimate estimate_step(Model& model, TrainingState& state, const Columns& column
   if (!estimate.fits) return estimate;
   estimate.init_seconds = filling_seconds(estimate.parameters, estimate.memory.optimizer.bytes);
   if (estimate.memory.at_once() + scratch <= estimate.room.bytes)
-    estimate.step_seconds = time_steps(plan, columns, feed, count);
+    estimate.step_seconds = time_steps(plan, columns, feed, count, kMostSeconds) + loop.step;
   return estimate;
 }
 
@@ -100,13 +147,14 @@ Estimate Model::estimate(const Tensors& x, const Tensors& y, FitOptions options)
   for (const Tensor* column : columns.used(true)) column->eval();
   state.use_input({});
   const int64_t rows = columns.rows(), batch = std::min(options.batch_size, rows);
+  const LoopCost loop = loop_cost();
   Estimate estimate =
-      estimate_step(*this, state, columns, options.shuffle ? Feed::gathered : Feed::sliced, batch, options);
+      estimate_step(*this, state, columns, options.shuffle ? Feed::gathered : Feed::sliced, batch, options, loop);
   estimate.steps = options.steps_per_epoch.value_or(batches_of(rows, batch));
   // A ragged last batch costs its share of rows.
   const double full = options.steps_per_epoch ? static_cast<double>(*estimate.steps)
                                               : static_cast<double>(rows) / static_cast<double>(batch);
-  if (estimate.step_seconds) estimate.epoch_seconds = *estimate.step_seconds * full;
+  if (estimate.step_seconds) estimate.epoch_seconds = *estimate.step_seconds * full + loop.epoch;
   return estimate;
 }
 
@@ -118,13 +166,14 @@ Estimate Model::estimate(const data::Dataset& dataset, FitOptions options) {
   DatasetFeed feed("estimate", data::Dataset(dataset.stage()), input_names().size(), state.target_names().size());
   Columns columns;
   if (!feed.next(columns)) fail<ValueError>("estimate", "the data set is empty");
-  Estimate estimate = estimate_step(*this, state, columns, Feed::sliced, columns.rows(), options);
+  const LoopCost loop = loop_cost();
+  Estimate estimate = estimate_step(*this, state, columns, Feed::sliced, columns.rows(), options, loop);
   estimate.steps = options.steps_per_epoch ? options.steps_per_epoch : feed.batches();
   if (!estimate.step_seconds) return estimate;
   // Batches are made while steps run: the slower of the two sets the pace. The first of them lay ready.
   int made = 0;
   const int64_t begin = monotonic_ns();
-  while (made < kMostSteps && (made < kLeastSteps || seconds_between(begin, monotonic_ns()) < kMostSeconds)) {
+  while (made < kMostBatches && (made < kLeastSteps || seconds_between(begin, monotonic_ns()) < kMostSeconds)) {
     if (!feed.next(columns)) break;
     ++made;
   }
@@ -133,7 +182,8 @@ Estimate Model::estimate(const data::Dataset& dataset, FitOptions options) {
     estimate.step_seconds = std::max(*estimate.step_seconds, *estimate.input_seconds);
   }
   feed.stop();
-  if (estimate.steps) estimate.epoch_seconds = *estimate.step_seconds * static_cast<double>(*estimate.steps);
+  if (estimate.steps)
+    estimate.epoch_seconds = *estimate.step_seconds * static_cast<double>(*estimate.steps) + loop.epoch;
   return estimate;
 }
 

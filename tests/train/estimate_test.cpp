@@ -38,7 +38,9 @@ TEST(Estimate, CountsParametersMemoryAndSteps) {
   EXPECT_EQ(estimate.steps, 4);
   ASSERT_TRUE(estimate.step_seconds && estimate.epoch_seconds);
   EXPECT_GT(*estimate.step_seconds, 0);
-  EXPECT_NEAR(*estimate.epoch_seconds, *estimate.step_seconds * 100 / 32, 1e-9);
+  // A ragged batch in proportion, and what an epoch costs beside its steps.
+  EXPECT_GE(*estimate.epoch_seconds, *estimate.step_seconds * 100 / 32);
+  EXPECT_LT(*estimate.epoch_seconds, *estimate.step_seconds * 100 / 32 + 0.1);
   EXPECT_THAT(estimate.to_string(), HasSubstr("3 epochs"));
 }
 
