@@ -200,8 +200,10 @@ std::vector<Verdict> diagnose_epochs(const RunRecord& run) {
   std::stable_sort(findings.begin(), findings.end(),
                    [&](const Finding& a, const Finding& b) { return weight(a, whole) > weight(b, whole); });
 
-  const bool explained = std::any_of(findings.begin(), findings.end(),
-                                     [&](const Finding& f) { return f.seconds >= kMinor * std::max(whole, 1e-9); });
+  // That others are there is known in this case, and no explanation of single epochs.
+  const bool explained = std::any_of(findings.begin(), findings.end(), [&](const Finding& f) {
+    return f.cause != Cause::machine_contention && f.seconds >= kMinor * std::max(whole, 1e-9);
+  });
   if (!explained && noise_of_shared_machine(patient)) {
     Verdict verdict = healthy(patient);
     verdict.confidence = 0.5;

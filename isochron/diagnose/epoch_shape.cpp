@@ -11,10 +11,11 @@ namespace {
 // Shared machines make healthy epochs differ by a quarter; what users complain about is well above.
 constexpr double kSlowFirst = 1.4;  // first epoch against the later ones
 constexpr double kSlowFirstSeconds = 0.2;
-constexpr double kSpread = 1.35;    // slowest against fastest later epoch, below which they are even
-constexpr double kSlowEpoch = 1.3;  // an epoch that stands out against the usual ones
-constexpr double kTrendFit = 0.7;   // how well a trend or a step must explain the times
-constexpr double kJump = 0.4;       // a step's own part of the whole range, at least
+constexpr double kUnevenSeconds = 0.2;  // by less than that any scheduler makes single epochs longer
+constexpr double kSpread = 1.35;        // slowest against fastest later epoch, below which they are even
+constexpr double kSlowEpoch = 1.3;      // an epoch that stands out against the usual ones
+constexpr double kTrendFit = 0.7;       // how well a trend or a step must explain the times
+constexpr double kJump = 0.4;           // a step's own part of the whole range, at least
 
 double mean(const double* first, const double* last) {
   return std::accumulate(first, last, 0.0) / static_cast<double>(last - first);
@@ -121,7 +122,7 @@ EpochShape shape_of(const std::vector<double>& seconds, const std::vector<double
       change = begin + split;
     } else if (rest.size() >= 3) {
       base = usual_of(rest);
-      if (*slowest > 1.4 * base) later_symptom = Symptom::uneven;
+      if (*slowest > 1.4 * base && *slowest - base > kUnevenSeconds) later_symptom = Symptom::uneven;
     }
     if (later_symptom != Symptom::healthy)
       for (size_t i = begin; i < n; ++i)

@@ -28,7 +28,7 @@ std::optional<double> standing_still(const Case& patient, size_t epoch);
 std::optional<double> cores_of_others(const Case& patient);
 
 // Others kept half of the machine busy from the first epoch to the last, and the epochs differ by less than a factor of
-// two: on such a machine equal epochs do.
+// two and a half: on such a machine equal epochs do.
 bool noise_of_shared_machine(const Case& patient);
 
 // The shape of the epochs had the first been as short as the next ones.

@@ -75,9 +75,9 @@ void Sampler::tick(double now) {
   if (ticks_ % kStrangersEvery == kStrangersEvery / 2 && trainer_.pid())
     subnormal_share_ = subnormal_share(trainer_.pid());
   store_.add(make_sample(now));
-  work_.emplace_back(now,
-                     RecentWork{now, totals_.cpu_seconds, totals_.read_bytes, totals_.write_bytes, totals_.major_faults,
-                                reading_.swap_in_pages * static_cast<double>(sysconf(_SC_PAGESIZE))});
+  work_.emplace_back(
+      now, RecentWork{now, totals_.cpu_seconds, totals_.read_bytes, totals_.write_bytes, totals_.major_faults,
+                      reading_.swap_in_pages * static_cast<double>(sysconf(_SC_PAGESIZE)), totals_.run_delay_seconds});
   while (!work_.empty() && work_.front().first < now - kMemory) work_.pop_front();
   last_tick_ = now;
   ++ticks_;
@@ -211,9 +211,13 @@ StallFinding Sampler::explain(double now, double silence) {
     const auto first = std::find_if(work_.begin(), work_.end(), [&](const auto& w) { return w.first >= from; });
     if (first != work_.end()) {
       const RecentWork &a = first->second, &b = work_.back().second;
-      situation.recent = {b.seconds - a.seconds,           b.cpu_seconds - a.cpu_seconds,
-                          b.read_bytes - a.read_bytes,     b.write_bytes - a.write_bytes,
-                          b.major_faults - a.major_faults, b.swapped_in_bytes - a.swapped_in_bytes};
+      situation.recent = {b.seconds - a.seconds,
+                          b.cpu_seconds - a.cpu_seconds,
+                          b.read_bytes - a.read_bytes,
+                          b.write_bytes - a.write_bytes,
+                          b.major_faults - a.major_faults,
+                          b.swapped_in_bytes - a.swapped_in_bytes,
+                          b.delay_seconds - a.delay_seconds};
     }
   }
   for (const auto& [pid, time] : ended_workers_)

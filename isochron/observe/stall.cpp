@@ -14,6 +14,7 @@ namespace {
 constexpr double kIdleCores = 0.05;        // less CPU than this is no work
 constexpr double kReadingRate = 1 << 20;   // bytes a second from storage that count as work
 constexpr double kSwappingRate = 4 << 20;  // bytes a second from swap that explain a standstill
+constexpr double kStarving = 0.2;          // share of the time a thread wanted a core and had none
 constexpr size_t kShownFrames = 12;
 
 bool matches(const PythonFrame& frame, std::string_view file, std::string_view function) {
@@ -74,8 +75,7 @@ class Examination {
     // The topmost interpreter, unless it only waits for the processes it launched to end.
     const int top = trainer.topmost(tree);
     examine(top ? top : busiest());
-    if (main_ && only_launched(main_->frames))
-      if (const int rank = trainer.launched(tree)) examine(rank);
+    if (main_ && only_launched(main_->frames)) examine_ranks(trainer.launched(tree));
   }
 
   StallFinding run() {
@@ -89,6 +89,11 @@ class Examination {
     else if (situation_.recent.read_bytes / seconds > kReadingRate)
       slow("input.cold-read",
            fmt::format("it reads from the disk, {:.0f} MB/s", situation_.recent.read_bytes / seconds / 1e6));
+    else if (main_wait_.kind == WaitKind::running || situation_.recent.delay_seconds > kStarving * seconds)
+      slow("machine.contention",
+           "it wants to run, but other programs have the cores" + (main_ ? ", at " + place_of(*main_) : ""));
+    else if (main_wait_.kind == WaitKind::disk && situation_.recent.major_faults > 0)
+      slow("input.cold-read", "it waits for pages of its files from the disk");
     else
       idle();
     finding_.evidence.insert(
@@ -115,6 +120,15 @@ class Examination {
     threads_.clear();
     if (PythonProcess* python = trainer_.python(pid_)) threads_ = python->threads();
     main_ = !threads_.empty() && threads_[0].main ? &threads_[0] : nullptr;
+  }
+
+  // Of the processes a launcher started the one that waits for the others tells most; `busiest` if none does.
+  void examine_ranks(int busiest) {
+    for (const int pid : ranks()) {
+      examine(pid);
+      if (waits_for_peer()) return;
+    }
+    if (busiest) examine(busiest);
   }
 
   void slow(std::string cause, const std::string& what) {

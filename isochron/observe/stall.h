@@ -21,6 +21,7 @@ struct RecentWork {
   double write_bytes = 0;  // to storage
   double major_faults = 0;
   double swapped_in_bytes = 0;  // by the machine
+  double delay_seconds = 0;     // wanting to run, without a core
 };
 
 struct StallSituation {
