@@ -13,6 +13,8 @@
 #include <array>
 #include <utility>
 
+#include "isochron/kernels/tile/vector_parts-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace isochron::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -62,6 +64,24 @@ constexpr int max_rows(int vectors) {
 #endif
 }
 
+// Residual and gate of a tile that was stored just now: in loops that all kernels share, for each is compiled many
+// times.
+template <class T>
+HWY_NOINLINE void add_and_gate(const TileColumn<T>& column, T* tile_c, int rows) {
+  const hn::ScalableTag<T> d;
+  const int64_t at = tile_c - column.c;
+  for (int r = 0; r < rows; ++r) {
+    T* c = tile_c + r * column.c_stride;
+    const int64_t row = at + r * column.c_stride;
+    for_vectors(d, column.cols, [&](int64_t i, auto part) HWY_ATTR {
+      auto sum = part.load(d, c + i);
+      if (column.residual) sum = hn::Add(sum, part.load(d, column.residual + row + i));
+      if (column.gate) sum = hn::IfThenElseZero(hn::Gt(part.load(d, column.gate + row + i), hn::Zero(d)), sum);
+      part.store(sum, d, c + i);
+    });
+  }
+}
+
 template <class T, int R, int V, bool kKMajor, bool kPack>
 void run_tiles_of(const TileColumn<T>& column) {
   const hn::ScalableTag<T> d;
@@ -75,8 +95,6 @@ void run_tiles_of(const TileColumn<T>& column) {
   const int64_t a_stride = column.a_stride, b_stride = column.b_stride, b_last = column.b_last;
   const T* tile_a = column.a;
   const T* init = column.init;
-  const T* residual = column.residual;
-  const T* gate = column.gate;
   T* tile_c = column.c;
 
   for (int64_t tile = column.tiles; tile > 0; --tile) {
@@ -123,26 +141,6 @@ void run_tiles_of(const TileColumn<T>& column) {
       }
       init += R * column.init_stride;
     }
-    if (residual) {
-#pragma GCC unroll 16
-      for (int r = 0; r < R; ++r) {
-#pragma GCC unroll 8
-        for (int v = 0; v < V; ++v)
-          sum[r][v] = hn::Add(sum[r][v], load(residual + r * column.c_stride, v, column.last));
-      }
-      residual += R * column.c_stride;
-    }
-    if (gate) {
-#pragma GCC unroll 16
-      for (int r = 0; r < R; ++r) {
-#pragma GCC unroll 8
-        for (int v = 0; v < V; ++v) {
-          const auto open = hn::Gt(load(gate + r * column.c_stride, v, column.last), hn::Zero(d));
-          sum[r][v] = hn::IfThenElseZero(open, sum[r][v]);
-        }
-      }
-      gate += R * column.c_stride;
-    }
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
       T* c = tile_c + r * column.c_stride;
@@ -153,6 +151,7 @@ void run_tiles_of(const TileColumn<T>& column) {
         for (int v = 0; v < V; ++v) hn::StoreU(sum[r][v], d, c + (v == V - 1 ? column.last : v * lanes));
       }
     }
+    if (column.residual || column.gate) add_and_gate(column, tile_c, R);
     tile_a += R * (kKMajor ? 1 : a_stride);
     tile_c += R * column.c_stride;
   }
