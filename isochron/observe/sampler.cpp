@@ -19,6 +19,7 @@ constexpr int kSearchEvery = 3;      // ticks between searches for new processes
 constexpr double kYouth = 2;         // except in the first seconds, when launchers come and go
 constexpr int kFilesEvery = 5;       // ticks between looks at descriptors
 constexpr int kStrangersEvery = 20;  // ticks between looks at the machine's other processes
+constexpr int kNumbersEvery = 50;    // ticks between looks at the numbers it computes with
 constexpr double kMemory = 30;       // seconds of counters kept for explaining a stall
 constexpr double kCarryOver = 0.5;   // seconds a missing look may be taken for the last one
 
@@ -72,8 +73,7 @@ void Sampler::tick(double now) {
                                           (own_cpu_seconds() - own_cpu_at_start_));
   }
   if (ticks_ % kStrangersEvery == 0) look_for_strangers(now);
-  if (ticks_ % kStrangersEvery == kStrangersEvery / 2 && trainer_.pid())
-    subnormal_share_ = subnormal_share(trainer_.pid());
+  if (ticks_ % kNumbersEvery == kNumbersEvery / 2 && trainer_.pid()) subnormal_share_ = subnormal_share(trainer_.pid());
   store_.add(make_sample(now));
   work_.emplace_back(
       now, RecentWork{now, totals_.cpu_seconds, totals_.read_bytes, totals_.write_bytes, totals_.major_faults,
