@@ -47,12 +47,12 @@ void died(const Case& patient, std::vector<Finding>& findings) {
     finding.summary = fmt::format("the run was killed {}: most often the kernel, when memory runs out", when);
     for (const Fact* fact : killed) finding.evidence.push_back(quoted(*fact));
     if (exit) finding.evidence.push_back("the process ended by signal 9");
-  } else if (!worker.empty()) {
+  } else if (!worker.empty() && !ended) {
     finding.cause = Cause::wait_worker;
     finding.confidence = 0.7;
     finding.summary = fmt::format("the run died {}: a data-loading worker ended", when);
     for (const Fact* fact : worker) finding.evidence.push_back(quoted(*fact));
-  } else if (!exception.empty() || !crash.empty() || (exit && *exit != 0 && *exit != -2 && *exit != -15 && !ended)) {
+  } else if (!ended && (!exception.empty() || !crash.empty() || (exit && *exit != 0 && *exit != -2 && *exit != -15))) {
     finding.cause = Cause::unknown;
     finding.confidence = 0.85;
     const Fact* last = !exception.empty() ? exception.back() : !crash.empty() ? crash.back() : nullptr;
