@@ -1,10 +1,10 @@
-# make build | demo | test | test-scenarios | test-frameworks | test-pages | test-kills | fuzz | bench | install PREFIX=… | format | check | asan | tsan | debug | clean | score
+# make build | demo | test | test-scenarios | test-frameworks | test-pages | test-kills | test-avx512 | fuzz | bench | install PREFIX=… | format | check | asan | tsan | debug | clean | score
 PREFIX ?= /usr/local
 # Warnings are errors here, on the compiler we test with; `make WERROR=OFF` for another one.
 WERROR ?= ON
 JOBS ?= $(shell nproc)
 
-.PHONY: build demo test test-scenarios test-frameworks test-pages test-kills fuzz bench install format check asan tsan debug clean deps score
+.PHONY: build demo test test-scenarios test-frameworks test-pages test-kills test-avx512 fuzz bench install format check asan tsan debug clean deps score
 
 build:
 	@cmake --preset release -DISOCHRON_WERROR=$(WERROR)
@@ -43,6 +43,11 @@ test-pages: deps build
 test-kills: deps build
 	@cmake --build --preset release -j $(JOBS) --target kill_target
 	@python3 tests/checkpoint/faults.py build/tests/kill_target build/bin/isochron --kills 300
+
+# The kernels on an emulated CPU with AVX-512, for machines without; half an hour.
+test-avx512: deps build
+	@cmake --build --preset release -j $(JOBS)
+	@tools/test_avx512.sh build
 
 # Readers of runs and formats of data under libFuzzer for a minute each; needs clang.
 fuzz: deps build

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Installs the Debian packages of tools/packages.txt that are missing; does nothing when all are there.
+# install_deps.sh [LIST]: installs the Debian packages of LIST (default: packages.txt here) that are missing; does nothing
+# when all are there.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-mapfile -t packages < <(grep -v -e '^#' -e '^$' "$here/packages.txt")
+mapfile -t packages < <(grep -v -e '^#' -e '^$' "${1:-$here/packages.txt}")
 
 if ! command -v dpkg-query > /dev/null || ! command -v apt-get > /dev/null; then
   echo "This is not a Debian system, so nothing was installed. Please install what these Debian 12 packages hold:" >&2

@@ -17,7 +17,6 @@
 //   for_each_option(options, [](const char* name, auto& value) { … });
 #pragma once
 
-#include <tuple>
 #include <type_traits>
 
 #define ISO_PARENS ()
@@ -39,6 +38,10 @@
     ISO_FOR_EACH(ISO_OPTION_STEP, __VA_ARGS__)                                                         \
   }
 
-#define ISO_ARGUMENTS(...)                                               \
-  auto constructor_arguments() const { return std::tuple(__VA_ARGS__); } \
+// A template, so that a class costs its users nothing until files are to know it.
+#define ISO_ARGUMENTS(...)                                \
+  template <class Visit>                                  \
+  auto visit_constructor_arguments(Visit&& visit) const { \
+    return visit(__VA_ARGS__);                            \
+  }                                                       \
   static constexpr const char* constructor_argument_names() { return #__VA_ARGS__; }

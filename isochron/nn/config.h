@@ -24,6 +24,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <typeindex>
 #include <unordered_map>
 #include <utility>
@@ -100,6 +101,17 @@ concept HasOptions = requires(T& options) {
   for_each_option(options, [](const char*, auto&) {});
 };
 
+template <class T>
+concept HasArguments = requires {
+  T::constructor_argument_names();
+};
+struct Values {
+  template <class... T>
+  std::tuple<T...> operator()(const T&... values) const {
+    return {values...};
+  }
+};
+
 // "units_, kernel_size(), options_" -> {"units", "kernel_size", "options"}.
 std::vector<std::string> argument_names(std::string_view listed);
 }  // namespace detail
@@ -140,7 +152,7 @@ class ConfigWriter {
   template <class T>
   Config write_arguments(const T& made) {
     Config out = Config::object();
-    if constexpr (requires { made.constructor_arguments(); }) {
+    if constexpr (detail::HasArguments<T>) {
       const std::vector<std::string> names = detail::argument_names(T::constructor_argument_names());
       size_t next = 0;
       const auto add = [&](const auto& argument) {
@@ -150,7 +162,7 @@ class ConfigWriter {
         else
           out.set(name, write(argument));
       };
-      std::apply([&](const auto&... arguments) { (add(arguments), ...); }, made.constructor_arguments());
+      made.visit_constructor_arguments([&](const auto&... arguments) { (add(arguments), ...); });
     }
     return out;
   }
@@ -212,8 +224,8 @@ class ConfigReader {
       else
         return std::make_shared<T>(std::move(arguments)...);
     };
-    if constexpr (requires(const T& t) { t.constructor_arguments(); }) {
-      using Arguments = decltype(std::declval<const T&>().constructor_arguments());
+    if constexpr (detail::HasArguments<T>) {
+      using Arguments = decltype(std::declval<const T&>().visit_constructor_arguments(detail::Values()));
       const std::vector<std::string> names = detail::argument_names(T::constructor_argument_names());
       return [&]<size_t... i>(std::index_sequence<i...>) {
         // In braces: from the first to the last.
