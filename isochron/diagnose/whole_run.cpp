@@ -89,8 +89,8 @@ std::optional<double> cores_of_others(const Case& patient) {
 bool noise_of_shared_machine(const Case& patient) {
   constexpr double kLargestRatio = 2.5;
   const auto used = cores_of_others(patient);
-  return used &&
-         patient.shape.ratio<kLargestRatio&& * used> 0.5 * patient.highest(sample_key::cpus, 0, 1e18).value_or(2);
+  const double cpus = patient.highest(sample_key::cpus, 0, 1e18).value_or(2);
+  return used && *used > 0.5 * cpus && patient.shape.ratio < kLargestRatio;
 }
 
 EpochShape shape_without_start(const Case& patient) {
