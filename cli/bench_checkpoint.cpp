@@ -99,8 +99,8 @@ void checkpoint(const std::string& folder, int saves, bool json) {
         "\"step_ms\": {:.2f}, \"next_step_ms\": {:.2f}, \"extra_ms\": {:.2f}, \"first_stall_ms\": {:.2f}, \"copy_ms\": "
         "{:.2f}, \"saves\": {}, \"state_mb\": {:.1f}, "
         "\"weights_mb\": {:.1f}}}\n",
-        save_speed, disk_speed_median, stall_ms, step_ms, median_of(next), median_of(extra), first_ms, copy_ms, summary.saved,
-        static_cast<double>(saved_bytes) * 1e-6, static_cast<double>(weights) * 1e-6);
+        save_speed, disk_speed_median, stall_ms, step_ms, median_of(next), median_of(extra), first_ms, copy_ms,
+        summary.saved, static_cast<double>(saved_bytes) * 1e-6, static_cast<double>(weights) * 1e-6);
     return;
   }
   fmt::print("{} saves of {:.0f} MB (weights {:.0f} MB, Adam) on {} threads\n", summary.saved,

@@ -78,7 +78,8 @@ const Row kRows[] = {
     {"float64", 256, 512, 512, "NN", 1, false, DType::float64},
 };
 
-// A buffer of small numbers, in pages of 2 MB: where small pages fall in the caches is luck, worth a quarter of the time.
+// A buffer of small numbers, in pages of 2 MB: where small pages fall in the caches is luck, worth a quarter of the
+// time.
 struct Buffer {
   explicit Buffer(size_t bytes) : data(std::aligned_alloc(kHuge, (bytes + 64 + kHuge - 1) / kHuge * kHuge)) {
     madvise(data, (bytes + 64 + kHuge - 1) / kHuge * kHuge, MADV_HUGEPAGE);

@@ -6,8 +6,8 @@
 #include <exception>
 
 #include "isochron/base/clock.h"
-#include "isochron/base/thread_clock.h"
 #include "isochron/base/native_stack.h"
+#include "isochron/base/thread_clock.h"
 #include "isochron/data/parallel.h"
 
 namespace isochron::data {

@@ -12,8 +12,8 @@ struct ScoreRows {
   T (*scale)(T* s, int64_t n, int64_t known, T factor, const bool* seen);
   // s = exp(s - shift); returns the sum.
   T (*exponentials)(T* s, int64_t n, T shift);
-  // s = softmax(s factor), 0 where not seen; returns log(sum(exp(s factor))), infinity for a row that sees nothing, which
-  // becomes uniform.
+  // s = softmax(s factor), 0 where not seen; returns log(sum(exp(s factor))), infinity for a row that sees nothing,
+  // which becomes uniform.
   T (*softmax)(T* s, int64_t n, int64_t known, T factor, const bool* seen);
   // s becomes p = exp(s factor - log_sum), 0 where not seen; dp becomes p (dp - delta) factor.
   void (*gradients)(T* s, T* dp, int64_t n, int64_t known, T factor, const bool* seen, T log_sum, T delta);
