@@ -90,7 +90,7 @@ class Parser {
     size_t field = 0;
     rows_.clear();
     for (;;) {
-      const uint32_t row = ends[field - 1] + 1;
+      const uint32_t row = ends_[field] + 1;
       const size_t fields = line < last ? *line - field + 1 : 0;  // of this row
       if (fields == 1 && ends[field] == row) {                    // blank, or the second half of \r\n
         ++field;
@@ -106,7 +106,7 @@ class Parser {
         const char* const next = parse_row(p + row);
         while (field < found.fields && p + ends[field] < next) ++field;
         while (line < last && *line < field) ++line;
-        if (p + (ends[field - 1] + 1) != next) return next;
+        if (p + (ends_[field] + 1) != next) return next;
       }
     }
   }
