@@ -25,6 +25,11 @@ int speciality(std::string_view framework) {
   return framework.empty() ? 0 : 1;
 }
 
+// Numbers that no training reaches are junk.
+bool names_epoch(const LogEvent& event) {
+  return event.epoch && *event.epoch <= kLargestIndex && *event.epoch >= -kLargestIndex;
+}
+
 }  // namespace
 
 EpochDraft* FitBuilder::current() { return fit().drafts.empty() ? nullptr : &fit().drafts.back(); }
@@ -101,7 +106,7 @@ EpochDraft& FitBuilder::open(int64_t index, bool numbered, std::optional<double>
 }
 
 void FitBuilder::begin_epoch(const LogEvent& event, std::optional<double> time) {
-  if (!event.epoch || *event.epoch > kLargestIndex) return;
+  if (!names_epoch(event)) return;
   EpochDraft* last = current();
   const bool repeated = last && last->numbered && last->index == *event.epoch;
   if (repeated && !last->ended && !last->printed && !(last->train && last->train->complete())) return;
@@ -116,8 +121,11 @@ void FitBuilder::begin_epoch(const LogEvent& event, std::optional<double> time) 
 
 void FitBuilder::end_epoch(const LogEvent& event, std::optional<double> time) {
   EpochDraft* last = current();
-  std::optional<int64_t> index = event.epoch;
-  if (!index && event.epoch_position && event.epoch_time) index = std::llround(*event.epoch_position);
+  std::optional<int64_t> index;
+  if (names_epoch(event))
+    index = event.epoch;
+  else if (event.epoch_position && event.epoch_time && std::fabs(*event.epoch_position) <= kLargestIndex)
+    index = std::llround(*event.epoch_position);
   if (event.role == LogEvent::Role::validation) {
     if (last && event.validation_time) last->validation = event.validation_time;
     return;
@@ -156,7 +164,7 @@ void FitBuilder::end_epoch(const LogEvent& event, std::optional<double> time) {
 
 void FitBuilder::add_step(const LogEvent& event, std::optional<double> time) {
   EpochDraft* draft = current();
-  if (event.epoch && *event.epoch <= kLargestIndex) {
+  if (names_epoch(event)) {
     const bool fresh = !draft || draft->index != *event.epoch;
     // An epoch first heard of at its 200th step began 200 steps before, though not before the line above.
     std::optional<double> began = event.step.value_or(0) <= 1 ? time : std::nullopt;
@@ -210,7 +218,7 @@ void FitBuilder::add_inner_bar(EpochDraft& draft, const LogEvent& event, bool ke
 void FitBuilder::add_train_bar(const LogEvent& event, bool keras, std::optional<double> time) {
   EpochDraft* draft = current();
   const int64_t step = event.step.value_or(0);
-  if (event.epoch && *event.epoch <= kLargestIndex) {
+  if (names_epoch(event)) {
     const bool other = !draft || !draft->numbered || draft->index != *event.epoch;
     draft = &open(*event.epoch, true, time);
     // A bar that begins again under the name of an epoch that is told: Lightning's on its way to the next one, or a

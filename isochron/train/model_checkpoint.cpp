@@ -23,6 +23,9 @@ constexpr const char* kBackupName = "/step-{batch:010d}";
 
 std::string parent_of(const std::string& path) { return std::filesystem::path(path).parent_path().string(); }
 
+// File systems stamp what is written by a clock that lags behind by at most this.
+constexpr int64_t kFileClockTick = 10'000'000;
+
 int64_t unix_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
       .count();
@@ -236,7 +239,7 @@ void ModelCheckpoint::find_generations(const std::map<std::string, double>& valu
     struct stat file {};
     if (lstat(path.c_str(), &file) != 0 || options_.save_weights_only != S_ISREG(file.st_mode)) continue;
     if (!options_.save_weights_only && !S_ISDIR(file.st_mode)) continue;
-    int64_t when = int64_t{file.st_mtim.tv_sec} * 1'000'000'000 + file.st_mtim.tv_nsec;
+    int64_t when = int64_t{file.st_mtim.tv_sec} * 1'000'000'000 + file.st_mtim.tv_nsec + kFileClockTick;
     const auto known = values.find(path);
     Generation generation{path, known == values.end() ? std::nan("") : known->second, Generation::State::kept};
     try {
