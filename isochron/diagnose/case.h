@@ -65,8 +65,11 @@ class Case {
   std::optional<double> highest(const char* key, double from, double to) const;
   bool watched() const { return run.samples.size() >= 4; }
 
-  // A cost in every epoch alike that is so large that what makes some of them slower hardly matters.
-  bool dwarfs_extra(double seconds) const { return seconds > 0.5 * total && seconds > 2 * shape.extra_total; }
+  // A cost in every epoch alike that is so large that what makes some of them slower hardly matters. Epochs that take
+  // two and a half times as long as others matter to everybody.
+  bool dwarfs_extra(double seconds) const {
+    return shape.ratio < 2.5 && seconds > 0.5 * total && seconds > 2 * shape.extra_total;
+  }
 
   // "epoch 3", or "epochs 3, 6 and 9", by position.
   std::string epochs_text(const std::vector<size_t>& positions) const;

@@ -298,6 +298,14 @@ TEST(Rules, TensorFlowsOwnPauses) {
   expect(run_of({1.1, 1.0, 1.1, 2.55, 1.0, 5.11, 2.55, 1.1}, "keras"), Symptom::uneven, Cause::wait_lock);
 }
 
+// Waiting takes most of every epoch, but the first took three times as long: that is what people ask about.
+TEST(Rules, AFirstEpochMuchSlowerIsNotHiddenByWhatAllShare) {
+  RunRecord run = run_of({3.1, 1.1, 1.1, 1.1, 1.0, 1.0});
+  phase(run, 0, Phase::input, 2.0);
+  for (size_t i = 1; i < 6; ++i) phase(run, i, Phase::input, 0.8);
+  EXPECT_EQ(diagnose(run)[0].symptom, Symptom::slow_first);
+}
+
 TEST(Rules, RunsThatCountStepsOnly) {
   RunRecord run;
   for (int i = 0; i < 60; ++i) {
