@@ -10,11 +10,19 @@
 
 namespace isochron {
 
-int64_t monotonic_ns() {
+namespace {
+
+int64_t read_ns(clockid_t clock) {
   timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  clock_gettime(clock, &now);
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
+
+}  // namespace
+
+int64_t monotonic_ns() { return read_ns(CLOCK_MONOTONIC); }
+
+int64_t unix_ns() { return read_ns(CLOCK_REALTIME); }
 
 int64_t process_start_ns() {
   static const int64_t start = [] {

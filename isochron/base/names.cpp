@@ -1,5 +1,4 @@
 #include "isochron/base/names.h"
-#include "isochron/base/joined.h"
 
 #include <fmt/core.h>
 
@@ -7,6 +6,8 @@
 #include <cctype>
 #include <numeric>
 #include <utility>
+
+#include "isochron/base/joined.h"
 
 namespace isochron {
 namespace {

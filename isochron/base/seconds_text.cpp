@@ -29,4 +29,10 @@ std::string bytes_text(double bytes) {
   return fmt::format("{:.0f} kB", bytes / 1e3);
 }
 
+std::string count_text(int64_t count) {
+  std::string text = std::to_string(count);
+  for (auto at = static_cast<int64_t>(text.size()) - 3; at > 0; at -= 3) text.insert(static_cast<size_t>(at), ",");
+  return text;
+}
+
 }  // namespace isochron

@@ -1,4 +1,4 @@
-// Durations and sizes for people.
+// Durations, sizes and counts for people.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,9 @@ std::string seconds_text(double seconds);
 // "160 GB", "23.4 GB", "512 MB", "3 kB", in powers of a thousand.
 std::string bytes_text(double bytes);
 inline std::string bytes_text(int64_t bytes) { return bytes_text(static_cast<double>(bytes)); }
+
+// "101,770".
+std::string count_text(int64_t count);
 
 // The unit for a table whose typical value is `seconds`.
 struct TimeUnit {

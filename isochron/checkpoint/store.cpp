@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "isochron/base/clock.h"
 #include "isochron/base/crc32c.h"
 #include "isochron/base/durable_file.h"
 #include "isochron/base/files.h"
@@ -118,9 +119,7 @@ CheckpointInfo write_checkpoint(const std::string& given, std::span<const std::s
     info.path = path;
     info.bytes = state.bytes();
     info.crc32c = state.crc32c();
-    info.saved_at_ns =
-        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
-            .count();
+    info.saved_at_ns = unix_ns();
     const std::string text = manifest_text(info, kStateFile);
     DurableFile manifest(temporary + "/" + kManifestFile, static_cast<int64_t>(text.size()));
     manifest.write(text);

@@ -1,5 +1,4 @@
 #include "isochron/diagnose/case.h"
-#include "isochron/base/median.h"
 
 #include <fmt/core.h>
 
@@ -7,6 +6,8 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+
+#include "isochron/base/median.h"
 
 namespace isochron {
 

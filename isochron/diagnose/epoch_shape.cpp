@@ -1,9 +1,10 @@
 #include "isochron/diagnose/epoch_shape.h"
-#include "isochron/base/median.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+
+#include "isochron/base/median.h"
 
 namespace isochron {
 namespace {

@@ -143,25 +143,24 @@ std::vector<Variable> TracedPlan::updated_variables() const {
   return out;
 }
 
+void* TracedPlan::bytes_of_input(const Input& input, std::span<const void* const> arguments) {
+  switch (input.kind) {
+    case Input::argument:
+      return const_cast<void*>(arguments[static_cast<size_t>(input.index)]);
+    case Input::random_key:
+      return random_key_;
+    case Input::captured:
+      return bytes_of(input.value);
+    case Input::variable:
+      return bytes_of(input.variable_state->value);
+  }
+  return nullptr;
+}
+
 void TracedPlan::bind(std::vector<Input>& inputs, std::span<const void* const> arguments,
                       std::vector<void*>& pointers) {
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    Input& input = inputs[i];
-    switch (input.kind) {
-      case Input::argument:
-        pointers[i] = const_cast<void*>(arguments[static_cast<size_t>(input.index)]);
-        break;
-      case Input::random_key:
-        pointers[i] = random_key_;
-        break;
-      case Input::captured:
-        pointers[i] = bytes_of(input.value);
-        break;
-      case Input::variable:
-        pointers[i] = input.updated ? writable_bytes(*input.variable_state) : bytes_of(input.variable_state->value);
-        break;
-    }
-  }
+  for (size_t i = 0; i < inputs.size(); ++i)
+    pointers[i] = inputs[i].updated ? writable_bytes(*inputs[i].variable_state) : bytes_of_input(inputs[i], arguments);
 }
 
 void TracedPlan::run(std::span<const void* const> arguments, std::span<void* const> results, bool check_numbers) {
@@ -192,19 +191,8 @@ TracedPlan::DryRun::DryRun(TracedPlan& plan) : plan_(plan), copies_(plan.inputs_
 
 void TracedPlan::DryRun::operator()(std::span<const void* const> arguments, std::span<void* const> results) {
   std::lock_guard lock(graph_mutex());
-  for (size_t i = 0; i < copies_.size(); ++i) {
-    const Input& input = plan_.inputs_[i];
-    if (copies_[i]) {
-      plan_.input_pointers_[i] = copies_[i].data();
-    } else if (input.kind == Input::argument) {
-      plan_.input_pointers_[i] = const_cast<void*>(arguments[static_cast<size_t>(input.index)]);
-    } else if (input.kind == Input::random_key) {
-      plan_.input_pointers_[i] = plan_.random_key_;
-    } else {
-      const Value& value = input.kind == Input::captured ? input.value : input.variable_state->value;
-      plan_.input_pointers_[i] = bytes_of(value);
-    }
-  }
+  for (size_t i = 0; i < copies_.size(); ++i)
+    plan_.input_pointers_[i] = copies_[i] ? copies_[i].data() : plan_.bytes_of_input(plan_.inputs_[i], arguments);
   for (size_t i = 0; i < results.size(); ++i) plan_.output_pointers_[i] = results[i];
   plan_.plan_->run(plan_.input_pointers_, plan_.output_pointers_, /*check_numbers=*/false);
 }

@@ -68,6 +68,8 @@ class TracedPlan {
   };
   struct Recording;
   static Recording record(std::span<const TensorSpec> arguments, const TracedBody& body);
+  // Bytes of an input that is not updated.
+  void* bytes_of_input(const Input& input, std::span<const void* const> arguments);
   void bind(std::vector<Input>& inputs, std::span<const void* const> arguments, std::vector<void*>& pointers);
 
   std::shared_ptr<Executable> plan_;

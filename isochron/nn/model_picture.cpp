@@ -7,7 +7,6 @@
 
 #include "isochron/base/escape.h"
 #include "isochron/base/files.h"
-#include "isochron/base/joined.h"
 #include "isochron/nn/model.h"
 #include "isochron/nn/model_graph.h"
 
@@ -163,13 +162,9 @@ class Picture {
   std::vector<std::vector<size_t>> rows_, lines_;
 };
 
-std::string shape_text(const Shape& shape) {
-  return shape.rank() ? fmt::format("(None, {})", joined(shape.dims())) : "(None,)";
-}
-
 std::string detail_of(const Layer& layer, const Shape& output) {
   const int64_t parameters = layer.count_params();
-  return fmt::format("{} {}{}", layer.class_name(), shape_text(output),
+  return fmt::format("{} {}{}", layer.class_name(), batch_shape_text(output),
                      parameters ? fmt::format(", {} params", parameters) : "");
 }
 

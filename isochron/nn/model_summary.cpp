@@ -2,20 +2,12 @@
 #include <fmt/core.h>
 
 #include "isochron/base/joined.h"
+#include "isochron/base/seconds_text.h"
 #include "isochron/nn/model.h"
 #include "isochron/nn/model_graph.h"
 
 namespace isochron {
 namespace {
-
-std::string with_commas(int64_t n) {
-  std::string digits = std::to_string(n), out;
-  for (size_t i = 0; i < digits.size(); ++i) {
-    if (i && (digits.size() - i) % 3 == 0) out += ',';
-    out += digits[i];
-  }
-  return out;
-}
 
 std::string size_text(int64_t bytes) {
   if (bytes < 1024) return fmt::format("{} B", bytes);
@@ -24,18 +16,14 @@ std::string size_text(int64_t bytes) {
   return fmt::format("{:.2f} GB", static_cast<double>(bytes) / (1024.0 * 1024 * 1024));
 }
 
-std::string batch_shape(const Shape& shape) {
-  return shape.rank() ? fmt::format("(None, {})", joined(shape.dims())) : "(None,)";
-}
-
 using Row = std::vector<std::string>;
 
 std::vector<Row> rows_of(const Model& model) {
   std::vector<Row> rows{{"Layer (type)", "Output Shape", "Param #"}};
   for (const std::shared_ptr<Layer>& layer : model.layers())
     rows.push_back({fmt::format("{} ({})", layer->name(), layer->class_name()),
-                    layer->built() ? batch_shape(layer->output_shape(layer->input_shape())) : "?",
-                    layer->built() ? with_commas(layer->count_params()) : "0 (unbuilt)"});
+                    layer->built() ? batch_shape_text(layer->output_shape(layer->input_shape())) : "?",
+                    layer->built() ? count_text(layer->count_params()) : "0 (unbuilt)"});
   return rows;
 }
 
@@ -49,7 +37,7 @@ std::vector<Row> rows_of(const ModelGraph& graph) {
     for (const ModelGraph::Call& call : graph.calls) {
       if (call.layer != layer) continue;
       if (shapes.empty())
-        for (const TensorSpec& output : call.outputs) shapes.push_back(batch_shape(output.shape));
+        for (const TensorSpec& output : call.outputs) shapes.push_back(batch_shape_text(output.shape));
       for (const ModelGraph::Place& input : call.inputs) {
         const ModelGraph::Call& from = graph.calls[static_cast<size_t>(input.call)];
         sources.push_back(fmt::format("{}[{}][{}]", from.layer->name(), from.number, input.output));
@@ -57,7 +45,7 @@ std::vector<Row> rows_of(const ModelGraph& graph) {
     }
     rows.push_back({fmt::format("{} ({})", layer->name(), layer->class_name()),
                     shapes.size() == 1 ? shapes[0] : fmt::format("[{}]", joined(shapes)),
-                    with_commas(layer->count_params())});
+                    count_text(layer->count_params())});
     if (connections) rows.back().push_back(sources.empty() ? "-" : joined(sources));
   }
   return rows;
@@ -99,7 +87,7 @@ std::string Model::summary() const {
       count += v.elements();
       bytes += v.spec().bytes();
     }
-    text += fmt::format(" {}: {} ({})\n", label, with_commas(count), size_text(bytes));
+    text += fmt::format(" {}: {} ({})\n", label, count_text(count), size_text(bytes));
   };
   line("Total params", weights());
   line("Trainable params", trainable_variables());

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "isochron/base/clock.h"
 #include "isochron/observe/float_probe.h"
 #include "isochron/observe/open_files.h"
 #include "isochron/timeline/sample_keys.h"
@@ -23,13 +24,7 @@ constexpr int kNumbersEvery = 50;    // ticks between looks at the numbers it co
 constexpr double kMemory = 30;       // seconds of counters kept for explaining a stall
 constexpr double kCarryOver = 0.5;   // seconds a missing look may be taken for the last one
 
-double wall_minus_monotonic() {
-  timespec wall{}, monotonic{};
-  clock_gettime(CLOCK_REALTIME, &wall);
-  clock_gettime(CLOCK_MONOTONIC, &monotonic);
-  return static_cast<double>(wall.tv_sec - monotonic.tv_sec) +
-         static_cast<double>(wall.tv_nsec - monotonic.tv_nsec) * 1e-9;
-}
+double wall_minus_monotonic() { return seconds_between(monotonic_ns(), unix_ns()); }
 
 std::vector<std::string> first_folder(const std::vector<std::string>& folders) {
   return folders.empty() ? std::vector<std::string>{} : std::vector<std::string>{folders[0]};

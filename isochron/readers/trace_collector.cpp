@@ -1,9 +1,10 @@
 #include "isochron/readers/trace_collector.h"
-#include "isochron/base/median.h"
 
 #include <algorithm>
 #include <map>
 #include <numeric>
+
+#include "isochron/base/median.h"
 
 namespace isochron {
 namespace {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -15,6 +14,7 @@
 
 #include <fmt/core.h>
 
+#include "isochron/base/clock.h"
 #include "isochron/base/error.h"
 #include "isochron/base/kept_files.h"
 #include "isochron/base/record_frame.h"
@@ -29,9 +29,7 @@ constexpr int kBuckets = 30;
 constexpr uint32_t kFileVersion = 3, kGraphDef = 4, kSummary = 5;
 constexpr uint32_t kTag = 1, kSimpleValue = 2, kImage = 4, kHistogram = 5, kTensor = 8, kMetadata = 9;
 
-double wall_seconds() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
+double wall_seconds() { return static_cast<double>(unix_ns()) * 1e-9; }
 
 std::string event_path(const std::string& folder) {
   static std::atomic<int> count{0};

@@ -1,10 +1,11 @@
 #include "isochron/report/html_chart.h"
-#include "isochron/base/escape.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <numeric>
+
+#include "isochron/base/escape.h"
 
 namespace isochron {
 

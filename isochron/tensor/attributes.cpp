@@ -1,7 +1,8 @@
 #include "isochron/tensor/attributes.h"
-#include "isochron/base/joined.h"
 
 #include <fmt/core.h>
+
+#include "isochron/base/joined.h"
 
 namespace isochron {
 

@@ -1,9 +1,10 @@
 #include "isochron/tensor/shape.h"
-#include "isochron/base/joined.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
+
+#include "isochron/base/joined.h"
 
 namespace isochron {
 

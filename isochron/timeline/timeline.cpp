@@ -1,13 +1,12 @@
 #include "isochron/timeline/timeline.h"
 
-#include <time.h>
-
 #include <array>
 #include <atomic>
 #include <cstring>
 #include <thread>
 #include <utility>
 
+#include "isochron/base/clock.h"
 #include "isochron/base/error.h"
 #include "isochron/timeline/kept.h"
 #include "isochron/timeline/process_reading.h"
@@ -354,13 +353,12 @@ RunRecord Timeline::to_record() const {
   const State& s = *state_;
   RunRecord run;
   run.source = run.framework = "isochron";
-  timespec wall{};
-  clock_gettime(CLOCK_REALTIME, &wall);
+  const int64_t wall = unix_ns();
   const int64_t real_now = s.clock();
   std::lock_guard lock(s.lock);
   const auto since_zero = [&](int64_t ns) { return seconds_between(s.origin_ns, ns); };
   run.seconds = since_zero(real_now);
-  run.wall_start = static_cast<double>(wall.tv_sec) + static_cast<double>(wall.tv_nsec) * 1e-9 - run.seconds;
+  run.wall_start = static_cast<double>(wall) * 1e-9 - run.seconds;
   run.planned_epochs = s.planned_epochs;
   s.epochs.for_each([&](const EpochEntry& e) {
     Epoch epoch{.index = e.index, .start = since_zero(e.begin_ns), .seconds = seconds_between(e.begin_ns, e.end_ns)};

@@ -131,7 +131,7 @@ Estimate estimate_step(Model& model, TrainingState& state, const Columns& column
   return estimate;
 }
 
-std::string grouped_count(int64_t count, const char* one) {
+std::string counted(int64_t count, const char* one) {
   return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
 }
 
@@ -201,8 +201,8 @@ std::string Estimate::to_string() const {
   text += fmt::format("step {}", seconds_text(*step_seconds));
   if (input_seconds && *input_seconds >= *step_seconds) text += " (the input sets the pace)";
   if (epoch_seconds)
-    text += fmt::format(", epoch of {} {}, {} {}", grouped_count(*steps, "step"), seconds_text(*epoch_seconds),
-                        grouped_count(epochs, "epoch"), seconds_text(*epoch_seconds * epochs));
+    text += fmt::format(", epoch of {} {}, {} {}", counted(*steps, "step"), seconds_text(*epoch_seconds),
+                        counted(epochs, "epoch"), seconds_text(*epoch_seconds * epochs));
   return text + "\n";
 }
 

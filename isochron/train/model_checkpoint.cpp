@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <set>
 
+#include "isochron/base/clock.h"
 #include "isochron/base/seconds_text.h"
 #include "isochron/checkpoint/state_dict.h"
 #include "isochron/checkpoint/weights_file.h"
@@ -25,11 +25,6 @@ std::string parent_of(const std::string& path) { return std::filesystem::path(pa
 
 // File systems stamp what is written by a clock that lags behind by at most this.
 constexpr int64_t kFileClockTick = 10'000'000;
-
-int64_t unix_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 // Of one save, as far as is known before the first step.
 int64_t bytes_of_save(const Model& model, bool weights_only) {

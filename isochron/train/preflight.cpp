@@ -30,19 +30,13 @@ struct Row {
   std::string note;
 };
 
-std::string grouped(int64_t number) {
-  std::string text = std::to_string(number);
-  for (auto at = static_cast<int64_t>(text.size()) - 3; at > 0; at -= 3) text.insert(static_cast<size_t>(at), ",");
-  return text;
-}
-
 std::string name_of_state(const MemoryNeed& need) {
   return need.optimizer_name.empty() ? "optimizer" : need.optimizer_name;
 }
 
 std::vector<Row> rows_of(const MemoryNeed& need) {
   const bool stored = need.gradients.at_once >= need.gradients.bytes;
-  return {{"weights", &need.weights, grouped(need.parameters) + " parameters"},
+  return {{"weights", &need.weights, count_text(need.parameters) + " parameters"},
           {"gradients", &need.gradients, stored ? "" : "the others are applied while they are computed"},
           {name_of_state(need) + " state", &need.optimizer, ""},
           {"activations", &need.activations,
@@ -214,8 +208,8 @@ std::vector<std::string> advice(const MemoryNeed& need, const MemoryRoom& room) 
   for (const WeightSize& weight : need.largest) {
     const int64_t units = round_down(units_that_fit(need, weight, excess));
     if (units < 1) continue;
-    lines.push_back(fmt::format("layer \"{}\" with {} units in place of {}", weight.layer, grouped(units),
-                                grouped(weight.shape[-1])));
+    lines.push_back(fmt::format("layer \"{}\" with {} units in place of {}", weight.layer, count_text(units),
+                                count_text(weight.shape[-1])));
     break;
   }
   if (lines.empty()) {

@@ -1,9 +1,10 @@
 #include "isochron/kernels/tile/tile_program.h"
-#include "isochron/base/joined.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+
+#include "isochron/base/joined.h"
 
 namespace isochron::kernels {
 namespace {
