@@ -29,9 +29,10 @@ struct Finding {
 
 class Case {
  public:
-  explicit Case(const RunRecord& run);
+  explicit Case(const RunRecord& run, std::string unit = "epoch");
 
   const RunRecord& run;
+  const std::string unit;  // what the record's epochs are: "step" where steps of a trace take their place
   EpochShape shape;
   double total = 0;  // seconds of all epochs
 

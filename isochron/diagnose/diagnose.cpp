@@ -27,28 +27,29 @@ std::string shape_text(const Case& patient, Symptom symptom) {
   const EpochShape& shape = patient.shape;
   switch (symptom) {
     case Symptom::slow_first:
-      return fmt::format("epoch {} took {}, {:.1f}x the {} of the next ones", patient.epoch(0).index,
+      return fmt::format("{} {} took {}, {:.1f}x the {} of the next ones", patient.unit, patient.epoch(0).index,
                          time_text(patient.epoch(0).seconds), shape.ratio, time_text(shape.usual));
     case Symptom::slowing:
-      return fmt::format("epochs grow from {} to {}", time_text(shape.usual),
+      return fmt::format("{}s grow from {} to {}", patient.unit, time_text(shape.usual),
                          time_text(patient.epochs().back().seconds));
     case Symptom::slower_later:
-      return fmt::format("from epoch {} on epochs take {:.1f}x as long: {} before", patient.epoch(shape.change).index,
-                         shape.ratio, time_text(shape.usual));
+      return fmt::format("from {0} {1} on {0}s take {2:.1f}x as long: {3} before", patient.unit,
+                         patient.epoch(shape.change).index, shape.ratio, time_text(shape.usual));
     case Symptom::uneven:
-      return fmt::format("{} take {:.1f}x the usual {}", patient.epochs_text(patient.slow_epochs()), shape.ratio,
+      return fmt::format("{} took {:.1f}x the usual {}", patient.epochs_text(patient.slow_epochs()), shape.ratio,
                          time_text(shape.usual));
     default:
-      return fmt::format("{} {} of about {}", patient.epochs().size(),
-                         patient.epochs().size() == 1 ? "epoch" : "epochs", time_text(shape.usual));
+      return fmt::format("{} {}{} of about {}", patient.epochs().size(), patient.unit,
+                         patient.epochs().size() == 1 ? "" : "s", time_text(shape.usual));
   }
 }
 
 std::string healthy_text(const Case& patient) {
   if (patient.empty()) return "no epochs and no error in this record";
   if (patient.epochs().size() == 1)
-    return fmt::format("one epoch of {}: nothing to compare it with", time_text(patient.total));
-  std::string text = fmt::format("{} even epochs of about {}", patient.epochs().size(), time_text(patient.shape.usual));
+    return fmt::format("one {} of {}: nothing to compare it with", patient.unit, time_text(patient.total));
+  std::string text =
+      fmt::format("{} even {}s of about {}", patient.epochs().size(), patient.unit, time_text(patient.shape.usual));
   const double overhead = patient.shape.first_overhead;
   if (overhead > 0.02 * patient.shape.usual)
     text += fmt::format("; the first took {} more, ordinary start-up", time_text(overhead));
@@ -61,7 +62,7 @@ std::vector<std::string> epoch_lines(const Case& patient) {
   for (size_t i = 0; i < std::min(patient.epochs().size(), kMost); ++i)
     times += fmt::format("{}{:.3g}", i ? ", " : "", patient.epoch(i).seconds);
   if (patient.epochs().size() > kMost) times += ", ...";
-  return {fmt::format("epoch times in seconds: {}", times)};
+  return {fmt::format("{} times in seconds: {}", patient.unit, times)};
 }
 
 // Which question a record without enough evidence leaves open.
@@ -127,20 +128,19 @@ std::vector<Verdict> terminal_verdicts(const Case& patient, const std::vector<Fi
   return verdicts;
 }
 
-// A run that counts steps only: its readings, in at most a dozen parts, take the place of epochs.
-RunRecord in_parts(const RunRecord& run) {
-  constexpr size_t kParts = 12;
+// A run whose epochs nobody counted: its steps, in at most `most` equal parts, take their place.
+RunRecord in_parts(const RunRecord& run, const std::vector<Step>& steps, size_t most) {
   RunRecord parts = run;
-  const size_t group = (run.steps.size() + kParts - 1) / kParts;
+  const size_t group = (steps.size() + most - 1) / most;
   double start = 0;
-  for (size_t i = 0; i < run.steps.size(); i += group) {
+  for (size_t i = 0; i < steps.size(); i += group) {
     Epoch part;
     part.index = static_cast<int>(parts.epochs.size()) + 1;
     part.start = start;
     double input = 0, count = 0;
-    for (size_t k = i; k < std::min(i + group, run.steps.size()); ++k) {
-      part.seconds += run.steps[k].seconds;
-      input += run.steps[k].input_seconds.value_or(0);
+    for (size_t k = i; k < std::min(i + group, steps.size()); ++k) {
+      part.seconds += steps[k].seconds;
+      input += steps[k].input_seconds.value_or(0);
       ++count;
     }
     // The last group may be smaller; all parts stand for as many steps.
@@ -150,6 +150,21 @@ RunRecord in_parts(const RunRecord& run) {
     parts.epochs.push_back(part);
   }
   return parts;
+}
+
+// The steps that traces show, the earliest trace first. How long they waited for input the rules ask the traces.
+std::vector<Step> traced_steps(const RunRecord& run) {
+  std::vector<const Profile*> profiles;
+  for (const Profile& profile : run.profiles) profiles.push_back(&profile);
+  std::stable_sort(profiles.begin(), profiles.end(),
+                   [](const Profile* a, const Profile* b) { return a->start < b->start; });
+  std::vector<Step> steps;
+  for (const Profile* profile : profiles)
+    for (const Step& step : profile->steps) {
+      steps.push_back(step);
+      steps.back().input_seconds.reset();
+    }
+  return steps;
 }
 
 Verdict healthy(const Case& patient) {
@@ -166,8 +181,8 @@ Verdict healthy(const Case& patient) {
   return verdict;
 }
 
-std::vector<Verdict> diagnose_epochs(const RunRecord& run) {
-  Case patient(run);
+std::vector<Verdict> diagnose_epochs(const RunRecord& run, const std::string& unit = "epoch") {
+  Case patient(run, unit);
   std::vector<Finding> findings;
   for (const Rule rule : rules::kAll) rule(patient, findings);
   if (starts_as_usual(patient, findings)) {
@@ -181,6 +196,7 @@ std::vector<Verdict> diagnose_epochs(const RunRecord& run) {
 
   Symptom symptom = patient.shape.symptom;
   double whole = patient.shape.extra_total;
+  if (symptom == Symptom::healthy && patient.total <= 0) return {healthy(patient)};
   if (symptom == Symptom::healthy) {
     std::erase_if(findings, [&](const Finding& f) {
       return !f.overall || f.seconds < kOverall * patient.total || f.confidence < 0.5;
@@ -234,12 +250,24 @@ std::vector<Verdict> diagnose_epochs(const RunRecord& run) {
 }  // namespace
 
 std::vector<Verdict> diagnose(const RunRecord& run) {
-  constexpr size_t kFewestReadings = 6;
-  if (!run.epochs.empty() || run.open_epoch || run.steps.size() < kFewestReadings) return diagnose_epochs(run);
-  std::vector<Verdict> verdicts = diagnose_epochs(in_parts(run));
-  verdicts.front().evidence.push_back(fmt::format(
-      "this run counts steps, not epochs: its {} readings of step times are taken in equal parts, called epochs here",
-      run.steps.size()));
+  constexpr size_t kFewestReadings = 6, kPartsOfRun = 12;  // readings of a log stand for many steps each
+  constexpr size_t kPartsOfTraces = 50;                    // a trace shows every step, the first may be special
+  if (!run.epochs.empty() || run.open_epoch) return diagnose_epochs(run);
+  if (run.steps.size() >= kFewestReadings) {
+    std::vector<Verdict> verdicts = diagnose_epochs(in_parts(run, run.steps, kPartsOfRun));
+    verdicts.front().evidence.push_back(fmt::format(
+        "this run counts steps, not epochs: its {} readings of step times are taken in equal parts, called epochs here",
+        run.steps.size()));
+    return verdicts;
+  }
+  const std::vector<Step> traced = traced_steps(run);
+  if (traced.empty()) return diagnose_epochs(run);
+  const RunRecord parts = in_parts(run, traced, kPartsOfTraces);
+  std::vector<Verdict> verdicts = diagnose_epochs(parts, traced.size() > kPartsOfTraces ? "part" : "step");
+  // Single steps differ; without a reason for it that is no complaint.
+  if (verdicts.front().cause == Cause::unknown) verdicts = {healthy(Case(parts, "step"))};
+  verdicts.front().evidence.push_back(
+      fmt::format("a trace shows steps, here {} of them; add the run's log for an answer about epochs", traced.size()));
   return verdicts;
 }
 

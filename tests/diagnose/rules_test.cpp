@@ -405,6 +405,26 @@ TEST(Rules, Profiles) {
   expect(subnormal, Symptom::slower_later, Cause::compute_denormals);
 }
 
+TEST(Rules, TracesWithoutAnyLog) {
+  const auto traced = [](Phase phase, const std::vector<double>& seconds) {
+    RunRecord run = run_of({});
+    run.profiles.push_back(profile_of(5, 0.2));
+    for (size_t i = 0; i < seconds.size(); ++i) set_phase(run.profiles[0], i, phase, seconds[i]);
+    return run;
+  };
+  expect(traced(Phase::input, {0.19, 0.19, 0.19, 0.19, 0.19}), Symptom::slow_overall, Cause::input_bound);
+  expect(traced(Phase::trace, {0.15, 0.15, 0.15, 0.15, 0.15}), Symptom::slow_overall, Cause::compute_retrace);
+  expect(traced(Phase::forward, {0.1, 0.1, 0.1, 0.1, 0.1}), Symptom::healthy, Cause::none);
+  // Steps that differ for no reason the trace shows are no complaint.
+  RunRecord noisy = traced(Phase::forward, {});
+  noisy.profiles[0].steps[3].seconds = 0.9;
+  expect(noisy, Symptom::healthy, Cause::none);
+  // Nothing took any time: no share of it can be told.
+  RunRecord empty = run_of({0, 0, 0});
+  empty.profiles = traced(Phase::input, {0.19, 0.19, 0.19, 0.19, 0.19}).profiles;
+  expect(empty, Symptom::healthy, Cause::none);
+}
+
 TEST(Rules, NumbersThatBecameTinyWhileEpochsComputeLonger) {
   RunRecord run = run_of({4, 4.1, 3.9, 4, 9, 9.2, 9.1});
   count(run, sample_key::cpu_seconds, [](size_t) { return 1.0; });
