@@ -220,6 +220,36 @@ TEST_F(Csv, TheFirstErrorOfAFileIsTheOneReported) {
   EXPECT_THAT(error_of(text + "1,x\nz,2\n", options), HasSubstr("line 52, column 2 (b): \"x\" is no float32"));
 }
 
+TEST_F(Csv, IntegersOfOneCharacterAndOfMore) {
+  const CsvTable table = read("n,k\n0,1\n9,2\n10,3\n-1,4\n+5,5\n07,6\n");
+  EXPECT_EQ(table["n"].tensor().to_vector<int64_t>(), (std::vector<int64_t>{0, 9, 10, -1, 5, 7}));
+  EXPECT_EQ(table["k"].tensor().to_vector<int64_t>(), (std::vector<int64_t>{1, 2, 3, 4, 5, 6}));
+  for (const char* neighbour : {"/", ":", "-", " "})  // of the digits, and what may stand in front of them
+    EXPECT_THAT(error_of(std::string("n\n1\n") + neighbour + "\n", {.dtypes = {{"n", DType::int64}}}),
+                HasSubstr("line 3, column 1 (n)"))
+        << neighbour;
+}
+
+// Of several blocks, so that arrays are slices of larger ones.
+TEST_F(Csv, ALongTableOfManyBlocks) {
+  std::string text = "a,b,skipped,c,label\n";
+  constexpr int64_t kRows = 150'000;
+  for (int64_t i = 0; i < kRows; ++i) text += fmt::format("{},{}.5,x{},{},{}\n", i % 1000, i, i % 7, -i, i % 12);
+  write_file(path_, text);
+  int64_t row = 0;
+  for (const Element& batch : csv(path_, {.columns = {"a", "b", "c", "label"}, .label = "label"}).batch(1000)) {
+    const std::vector<float> x = batch[0].tensor().to_vector<float>();
+    const std::vector<int64_t> y = batch[1].tensor().to_vector<int64_t>();
+    for (size_t i = 0; i < y.size(); ++i, ++row) {
+      ASSERT_EQ(x[3 * i], static_cast<float>(row % 1000));
+      ASSERT_EQ(x[3 * i + 1], static_cast<float>(row) + 0.5f);
+      ASSERT_EQ(x[3 * i + 2], static_cast<float>(-row));
+      ASSERT_EQ(y[i], row % 12);
+    }
+  }
+  EXPECT_EQ(row, kRows);
+}
+
 TEST_F(Csv, BatchesInOrderShareTheParsedRows) {
   std::string text = "f,g,y\n";
   for (int i = 0; i < 3000; ++i) text += fmt::format("{},{},{}\n", i, i + 0.5, i % 7);

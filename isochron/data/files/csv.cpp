@@ -38,8 +38,12 @@ Start read_start(BlockReader& reader) {
   return start;
 }
 
+// Whether arrays of rows stay where they were parsed, all as long as each other.
+enum class Lifetime { together, each_its_own };
+
 // All rows of a file, one Rows a block in their order. FieldError with the smallest offset when one does not fit.
-std::vector<Rows> parse_file(BlockReader& reader, const Start& start, const Schema& schema, bool one_block) {
+std::vector<Rows> parse_file(BlockReader& reader, const Start& start, const Schema& schema, bool one_block,
+                             Lifetime lifetime) {
   std::mutex reading;
   std::optional<FieldError> error;
   std::vector<Rows> all(1);
@@ -48,6 +52,8 @@ std::vector<Rows> parse_file(BlockReader& reader, const Start& start, const Sche
   // Of a file of one block the other threads would have nothing.
   team.parallel(one_block ? 1 : team.size(), [&](int, int) {
     TextBlock block;
+    Slabs slabs;
+    Slabs* const shared = one_block || lifetime == Lifetime::each_its_own ? nullptr : &slabs;
     for (;;) {
       size_t index = 0;
       const TextBlock* text = &block;
@@ -74,7 +80,7 @@ std::vector<Rows> parse_file(BlockReader& reader, const Start& start, const Sche
         }
       }
       try {
-        Rows rows = csv_file::parse_rows(schema, *text, skip);
+        Rows rows = csv_file::parse_rows(schema, *text, skip, shared);
         const std::lock_guard lock(reading);
         all[index] = std::move(rows);
       } catch (const FieldError& e) {
@@ -94,7 +100,7 @@ struct Parsed {
   std::vector<Rows> blocks;
 };
 
-Parsed parse_whole(const std::string& path, const CsvOptions& options, bool stacked) {
+Parsed parse_whole(const std::string& path, const CsvOptions& options, bool stacked, Lifetime lifetime) {
   const ScopedSpan span(Phase::input, "read csv");
   BlockReader reader(path, options.max_row_bytes);
   Start start = read_start(reader);
@@ -103,7 +109,7 @@ Parsed parse_whole(const std::string& path, const CsvOptions& options, bool stac
   const bool one_block = reader.ended();
   for (;;) {
     try {
-      return {schema, parse_file(reader, start, schema, one_block)};
+      return {schema, parse_file(reader, start, schema, one_block, lifetime)};
     } catch (const FieldError& error) {
       const bool fixed = error.wider == csv_file::Type::skipped || (stacked && error.wider == csv_file::Type::text &&
                                                                     schema.columns[error.column].name != options.label);
@@ -173,7 +179,7 @@ class CsvRows : public IndexedSource {
       : paths_(std::move(paths)), opening_(paths_) {
     starts_.push_back(0);
     for (const std::string& path : paths_) {
-      Parsed parsed = parse_whole(path, options, stacked);
+      Parsed parsed = parse_whole(path, options, stacked, Lifetime::together);
       if (schema_.outputs.empty()) schema_ = parsed.schema;
       if (specs_of(parsed.schema) != specs_of(schema_) || *names_of(parsed.schema) != *names_of(schema_))
         fail<FileError>("csv", "{}: its columns differ from those of {}; say `dtypes` if they should be the same", path,
@@ -345,7 +351,7 @@ Tensor CsvTable::features() const {
 }
 
 CsvTable read_csv(const std::string& path, const CsvOptions& options) {
-  Parsed parsed = parse_whole(path, options, false);
+  Parsed parsed = parse_whole(path, options, false, Lifetime::each_its_own);
   std::vector<std::string> names;
   std::vector<Component> columns;
   for (size_t i = 0; i < parsed.schema.outputs.size(); ++i) {

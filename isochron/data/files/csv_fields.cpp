@@ -26,9 +26,11 @@ HWY_INLINE uint64_t bits_of_64(const char* text, const Is& is) {
     all |= uint64_t{bit} << i;
   }
 #else
-  uint8_t bits[8];
-  for (size_t i = 0; i < 64; i += hn::Lanes(u8)) hn::StoreMaskBits(u8, is(hn::LoadU(u8, bytes + i)), bits + i / 8);
-  std::memcpy(&all, bits, 8);
+  for (size_t i = 0; i < 64; i += hn::Lanes(u8)) {
+    uint64_t some = 0;
+    hn::StoreMaskBits(u8, is(hn::LoadU(u8, bytes + i)), reinterpret_cast<uint8_t*>(&some));
+    all |= some << i;
+  }
 #endif
   return all;
 }
@@ -71,12 +73,14 @@ Ends ends_in(const char* text, size_t size, char delimiter, uint32_t* fields, ui
     uint64_t bits = row_bits | (here & bits_of_64(text + i, [&](auto v) HWY_ATTR { return hn::Eq(v, comma); }));
     for (; row_bits; row_bits &= row_bits - 1)
       *row++ = static_cast<uint32_t>(to - fields + std::popcount(bits & ((row_bits & -row_bits) - 1)));
-    // Eight at a time, more than there may be: a branch for each end would often be guessed wrong.
+    // Eight at a time, more than there may be: a branch for each end would often be guessed wrong. The last bit keeps
+    // the compiler from making those branches itself, for when there are no more.
+    constexpr uint64_t kLast = uint64_t{1} << 63;
     uint32_t* const next = to + std::popcount(bits);
     const auto base = static_cast<uint32_t>(i);
     while (bits) {
       for (int k = 0; k < 8; ++k) {
-        to[k] = base + static_cast<uint32_t>(std::countr_zero(bits));
+        to[k] = base + static_cast<uint32_t>(std::countr_zero(bits | kLast));
         bits &= bits - 1;
       }
       to += 8;

@@ -1,8 +1,5 @@
 #include "isochron/data/files/csv_parse.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -17,6 +14,9 @@ namespace {
 constexpr size_t kBlock = 1 << 20, kPadding = 64, kPage = 4096;
 // Text whose fields are found at once: it stays in the nearest cache until they are read.
 constexpr size_t kPiece = 16 << 10;
+// Ends of fields that are copied at once.
+constexpr size_t kTogether = 4;
+static_assert(kTogether <= kEndsRoom);
 
 // The end of the last row in `text` that is not inside quotes; 0 when there is none.
 size_t last_row_end(std::string_view text, bool quotes) {
@@ -33,14 +33,6 @@ size_t last_row_end(std::string_view text, bool quotes) {
   return end;
 }
 
-// All pages at once: that is cheaper than a fault for each.
-void make_present(const Storage& storage) {
-  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto begin = reinterpret_cast<uintptr_t>(storage.data()) / page * page;
-  const auto end = reinterpret_cast<uintptr_t>(storage.data()) + storage.bytes();
-  madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
-}
-
 template <class T>
 void store(std::byte* to, T value) {
   std::memcpy(to, &value, sizeof value);
@@ -48,16 +40,19 @@ void store(std::byte* to, T value) {
 
 class Parser {
  public:
-  Parser(const Schema& schema, const TextBlock& block, size_t from)
+  Parser(const Schema& schema, const TextBlock& block, size_t from, Slabs* slabs)
       : schema_(schema),
         start_(block.text().data() + from),
         end_(block.text().data() + block.size),
         offset_(block.offset + static_cast<int64_t>(from)) {
     const size_t rows = block.row_ends;
     for (const Output& output : schema.outputs) {
-      out_.arrays.push_back(output.type == Type::text ? Storage() : Storage::allocate(rows * output.row_bytes));
-      if (output.type != Type::text) make_present(out_.arrays.back());
+      Storage& array = out_.arrays.emplace_back();
       out_.texts.emplace_back();
+      if (output.type == Type::text) continue;
+      const size_t bytes = rows * output.row_bytes;
+      array = slabs ? slabs->take(bytes) : Storage::allocate(bytes);
+      if (!slabs) make_present(array);
     }
     for (const Column& column : schema.columns)
       targets_.push_back(column.type == Type::skipped || column.type == Type::text
@@ -117,8 +112,11 @@ class Parser {
     for (const std::vector<size_t>& columns : columns_of_) {
       if (columns.empty()) continue;  // a label alone
       try {
-        if (schema_.columns[columns[0]].type == Type::float32)
+        const Type type = schema_.columns[columns[0]].type;
+        if (type == Type::float32)
           parse_floats(p, columns);
+        else if (type == Type::int64)
+          parse_integers(p, columns[0]);
         else
           for (size_t r = 0; r < rows_.size(); ++r) parse_field(p, r, columns[0]);
       } catch (const FieldError& found) {
@@ -130,18 +128,42 @@ class Parser {
     rows_.clear();
   }
 
+  void parse_integers(const char* p, size_t column) {
+    const size_t stride = schema_.columns[column].stride;
+    std::byte* to = target(column, 0);
+    for (size_t r = 0; r < rows_.size(); ++r, to += stride) {
+      const uint32_t* const end = rows_[r] + column;
+      const char* const text = p + (*(end - 1) + 1);
+      // Labels mostly are one digit.
+      const auto digit = static_cast<unsigned char>(*text - '0');
+      if (p + *end == text + 1 && digit < 10)
+        store(to, static_cast<int64_t>(digit));
+      else
+        parse_field(p, r, column);
+    }
+  }
+
   void parse_floats(const char* p, const std::vector<size_t>& columns) {
     const size_t width = columns.size(), count = rows_.size() * width;
-    field_starts_.resize(count);
-    field_ends_.resize(count);
+    field_starts_.resize(count + kTogether);
+    field_ends_.resize(count + kTogether);
     const bool side_by_side = columns.back() - columns[0] == width - 1;
     uint32_t *starts = field_starts_.data(), *ends = field_ends_.data();
     for (const uint32_t* row : rows_) {
       const uint32_t* const fields = row + columns[0];
-      for (size_t k = 0; k < width; ++k) {
-        const size_t i = side_by_side ? k : columns[k] - columns[0];
-        ends[k] = fields[i];
-        starts[k] = *(fields + i - 1) + 1;
+      if (side_by_side) {
+        // Some more than there are, as the next row overwrites them.
+        for (size_t k = 0; k < width; k += kTogether)
+          for (size_t i = k; i < k + kTogether; ++i) {
+            ends[i] = fields[i];
+            starts[i] = *(fields + i - 1) + 1;
+          }
+      } else {
+        for (size_t k = 0; k < width; ++k) {
+          const size_t i = columns[k] - columns[0];
+          ends[k] = fields[i];
+          starts[k] = *(fields + i - 1) + 1;
+        }
       }
       starts += width;
       ends += width;
@@ -366,8 +388,8 @@ void BlockReader::seek(int64_t offset) {
   rest_.clear();
 }
 
-Rows parse_rows(const Schema& schema, const TextBlock& block, size_t from) {
-  return Parser(schema, block, from).parse();
+Rows parse_rows(const Schema& schema, const TextBlock& block, size_t from, Slabs* slabs) {
+  return Parser(schema, block, from, slabs).parse();
 }
 
 void fail_field(const std::string& path, const Schema& schema, const FieldError& error) {

@@ -7,6 +7,7 @@
 
 #include "isochron/base/input_file.h"
 #include "isochron/data/files/csv_schema.h"
+#include "isochron/data/files/slabs.h"
 
 namespace isochron::data::csv_file {
 
@@ -71,8 +72,8 @@ struct FieldError {
   std::string text, why;
 };
 
-// The rows of a block, the first of them `from` bytes behind its start.
-Rows parse_rows(const Schema& schema, const TextBlock& block, size_t from = 0);
+// The rows of a block, the first of them `from` bytes behind its start. With `slabs` their arrays are slices of those.
+Rows parse_rows(const Schema& schema, const TextBlock& block, size_t from = 0, Slabs* slabs = nullptr);
 // Throws the FileError for a field, with the line counted from the start of the file.
 [[noreturn]] void fail_field(const std::string& path, const Schema& schema, const FieldError& error);
 
