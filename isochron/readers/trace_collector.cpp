@@ -9,23 +9,20 @@
 namespace isochron {
 namespace {
 
-constexpr size_t kMostEvents = size_t{14} << 20;  // 450 MB
 constexpr size_t kMostNames = 200000;
+constexpr std::string_view kOthers = "(others)";
 constexpr size_t kMostSteps = 512;
 constexpr size_t kMostOps = 400;  // kept of a finished profile
 
 }  // namespace
 
-bool TraceCollector::full() const { return events_.size() >= kMostEvents; }
-
 uint32_t TraceCollector::name_id(std::string_view name) {
   if (name.size() > 300) name = name.substr(0, 300);
-  std::string key(name);
-  if (const auto found = name_ids_.find(key); found != name_ids_.end()) return found->second;
-  if (names_.size() >= kMostNames) return name_id("(others)");
+  if (const auto found = name_ids_.find(name); found != name_ids_.end()) return found->second;
+  if (names_.size() >= kMostNames && name != kOthers) return name_id(kOthers);
   const auto id = static_cast<uint32_t>(names_.size());
-  names_.push_back(key);
-  name_ids_.emplace(std::move(key), id);
+  names_.emplace_back(name);
+  name_ids_.emplace(names_.back(), id);
   return id;
 }
 
@@ -40,6 +37,17 @@ void TraceCollector::add(uint32_t thread, uint32_t name, double start, double du
 
 void TraceCollector::add_step(uint32_t thread, int64_t index, double start, double duration) {
   if (steps_.size() < 1000000 && duration >= 0 && start == start) steps_.push_back({start, duration, index, thread});
+}
+
+void TraceCollector::set_names(size_t first, const std::vector<uint32_t>& names) {
+  size_t kept = first;
+  for (size_t i = first; i < events_.size(); ++i) {
+    const uint32_t name = names[events_[i].name];
+    if (name == kNoName) continue;
+    events_[kept] = events_[i];
+    events_[kept++].name = name;
+  }
+  events_.resize(kept);
 }
 
 uint32_t TraceCollector::main_thread() const {
@@ -117,13 +125,36 @@ std::vector<double> TraceCollector::repeated_calls(uint32_t thread) const {
   return {};
 }
 
-std::optional<size_t> TraceCollector::step_at(double time) const {
-  auto after = std::upper_bound(steps_.begin(), steps_.end(), time,
-                                [](double t, const StepMark& step) { return t < step.start; });
-  if (after == steps_.begin()) return std::nullopt;
-  --after;
-  if (time > after->start + after->duration) return std::nullopt;
-  return static_cast<size_t>(after - steps_.begin());
+// `last`: the step found for an earlier time, which neighbours are likely to share.
+std::optional<size_t> TraceCollector::step_at(double time, size_t& last) const {
+  const auto begins_before = [&](size_t i) { return i < steps_.size() && steps_[i].start <= time; };
+  if (!begins_before(last) || begins_before(last + 1)) {
+    const auto after = std::upper_bound(steps_.begin(), steps_.end(), time,
+                                        [](double t, const StepMark& step) { return t < step.start; });
+    if (after == steps_.begin()) return std::nullopt;
+    last = static_cast<size_t>(after - steps_.begin()) - 1;
+  }
+  if (time > steps_[last].start + steps_[last].duration) return std::nullopt;
+  return last;
+}
+
+// By thread and start, callers before what they call. Where a trace comes thread by thread, often in order, little is
+// left to do.
+void TraceCollector::sort_events() {
+  const auto by_thread = [](const Event& a, const Event& b) { return a.thread < b.thread; };
+  const auto by_start = [](const Event& a, const Event& b) {
+    return a.start != b.start ? a.start < b.start : a.duration > b.duration;
+  };
+  if (!std::is_sorted(events_.begin(), events_.end(), by_thread)) {
+    std::sort(events_.begin(), events_.end(),
+              [&](const Event& a, const Event& b) { return a.thread != b.thread ? by_thread(a, b) : by_start(a, b); });
+    return;
+  }
+  for (auto first = events_.begin(); first != events_.end();) {
+    const auto last = std::upper_bound(first, events_.end(), *first, by_thread);
+    if (!std::is_sorted(first, last, by_start)) std::sort(first, last, by_start);
+    first = last;
+  }
 }
 
 void TraceCollector::attribute(Profile& profile, uint32_t main) {
@@ -143,11 +174,7 @@ void TraceCollector::attribute(Profile& profile, uint32_t main) {
     }
     return profile.ops[static_cast<size_t>(rows[name])];
   };
-  std::sort(events_.begin(), events_.end(), [](const Event& a, const Event& b) {
-    if (a.thread != b.thread) return a.thread < b.thread;
-    if (a.start != b.start) return a.start < b.start;
-    return a.duration > b.duration;
-  });
+  sort_events();
   std::vector<PhaseSeconds> waits(steps, PhaseSeconds{});
   struct Open {
     double end;
@@ -157,10 +184,11 @@ void TraceCollector::attribute(Profile& profile, uint32_t main) {
     bool waiting;
   };
   std::vector<Open> stack;
+  size_t last_step = 0;
   const auto close = [&] {
     const Open top = stack.back();
     stack.pop_back();
-    const auto step = step_at(top.event->start);
+    const auto step = step_at(top.event->start, last_step);
     if (!step) return;
     const double self = std::max(0.0, top.self);
     ProfileOp& op = row_of(top.event->name);

@@ -9,6 +9,8 @@
 namespace isochron {
 namespace {
 
+constexpr uint32_t kMostNames = 1000000;             // of a plane; events with others are left out
+constexpr size_t kMostMarked = 1000000;              // events of a plane that may mark steps
 constexpr size_t kLargestMessage = size_t{8} << 20;  // of one event or one name; larger ones are skipped
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
@@ -42,6 +44,36 @@ OpClass classify_tensorflow(std::string_view name) {
 // Names that only mark moments of thread pools; thousands of them, no time in any.
 bool is_noise(std::string_view name) { return name.starts_with("ThreadpoolListener::"); }
 
+// Small consecutive numbers for the metadata ids of a plane, in the order of their first use. Profilers count ids from
+// one, so a table answers for nearly all.
+class Slots {
+ public:
+  void clear() {
+    table_.clear();
+    others_.clear();
+    size_ = 0;
+  }
+  uint32_t size() const { return size_; }
+  uint32_t of(int64_t id) {
+    if (id < 0 || id >= kTable) {
+      const auto [at, is_new] = others_.try_emplace(id, size_);
+      if (is_new) ++size_;
+      return at->second;
+    }
+    const auto index = static_cast<size_t>(id);
+    if (index >= table_.size()) table_.resize(index + 1, kNone);
+    if (table_[index] == kNone) table_[index] = size_++;
+    return table_[index];
+  }
+
+ private:
+  static constexpr int64_t kTable = 1 << 16;
+  static constexpr uint32_t kNone = ~uint32_t{0};
+  std::vector<uint32_t> table_;
+  std::unordered_map<int64_t, uint32_t> others_;
+  uint32_t size_ = 0;
+};
+
 }  // namespace
 
 // Messages entered rather than buffered: XSpace, its planes (1), their lines (3).
@@ -51,11 +83,11 @@ struct XPlaneReader::State {
     Level level;
     uint64_t left;  // bytes of the message still to come; unlimited for the file itself
   };
-  struct PendingEvent {
-    int64_t metadata;
-    uint32_t line;
-    int64_t offset_ps, duration_ps;
-    int64_t stat = 0, stat_value = 0;  // the first stat that is a number
+  // An event that may be a step's mark: the names of its stats are not known yet.
+  struct Marked {
+    uint32_t line, slot;
+    double start, seconds;
+    int64_t stat, stat_value;
   };
 
   explicit State(std::string name) : source(std::move(name)) { open.push_back({Level::space, ~uint64_t{0}}); }
@@ -152,11 +184,13 @@ struct XPlaneReader::State {
     open.push_back({level, length});
     if (level == Level::plane) {
       plane.clear();
+      slots.clear();
       names.clear();
       stat_names.clear();
-      events.clear();
+      marked.clear();
+      first_event = trace.size();
     } else {
-      line_name.clear();
+      of_training = false;
       line_start_ns = 0;
       line = trace.thread_id(plane + "/" + std::to_string(++lines));
     }
@@ -172,25 +206,37 @@ struct XPlaneReader::State {
 
   void message(Level level, uint32_t field, std::string_view bytes) {
     if (level == Level::plane && field == 2) plane = bytes.substr(0, 200);
-    if (level == Level::plane && (field == 4 || field == 5)) read_name(bytes, field == 4 ? names : stat_names);
+    if (level == Level::plane && field == 4) read_name(bytes);
+    if (level == Level::plane && field == 5) read_stat_name(bytes);
     if (level == Level::plane && field == 6) read_plane_stat(bytes);
     if (level == Level::line && field == 2) {
-      line_name = bytes.substr(0, 200);
-      if (line_name == "python") trace.prefer(line);
+      of_training = bytes == "python";
+      if (of_training) trace.prefer(line);
     }
     if (level == Level::line && field == 4) read_event(bytes);
   }
 
-  static void read_name(std::string_view entry, std::unordered_map<int64_t, std::string>& to) {
-    int64_t id = 0;
-    std::string_view name;
+  // An entry of a map from ids to metadata, whose second field is a name.
+  static std::pair<int64_t, std::string_view> map_entry(std::string_view entry) {
+    std::pair<int64_t, std::string_view> named{0, {}};
     for (WireReader fields(entry); fields.next();) {
-      if (fields.number() == 1) id = fields.signed_value();
+      if (fields.number() == 1) named.first = fields.signed_value();
       if (fields.number() != 2) continue;
       for (WireReader metadata(fields.bytes()); metadata.next();)
-        if (metadata.number() == 2) name = metadata.bytes();
+        if (metadata.number() == 2) named.second = metadata.bytes();
     }
-    if (to.size() < 1000000) to.emplace(id, std::string(name.substr(0, 300)));
+    return named;
+  }
+  void read_name(std::string_view entry) {
+    if (slots.size() >= kMostNames) return;
+    const auto [id, name] = map_entry(entry);
+    const uint32_t slot = slots.of(id);
+    if (slot >= names.size()) names.resize(slot + 1, TraceCollector::kNoName);
+    if (!is_noise(name)) names[slot] = trace.name_id(name);
+  }
+  void read_stat_name(std::string_view entry) {
+    const auto [id, name] = map_entry(entry);
+    if (stat_names.size() < kMostNames) stat_names.emplace(id, std::string(name.substr(0, 300)));
   }
 
   void read_plane_stat(std::string_view bytes) {
@@ -203,23 +249,28 @@ struct XPlaneReader::State {
   }
 
   void read_event(std::string_view bytes) {
-    if (trace.full() || events.size() > (size_t{12} << 20)) return;
-    PendingEvent event{0, line, 0, 0};
+    if (trace.full()) return;
+    int64_t metadata = 0, duration_ps = 0, stat = 0, stat_value = 0;  // the first stat that is a number
+    uint64_t offset_ps = 0;  // unsigned, because absurd times may overflow; differences stay right
     for (WireReader fields(bytes); fields.next();) {
-      if (fields.number() == 1) event.metadata = fields.signed_value();
-      if (fields.number() == 2) event.offset_ps = fields.signed_value();
-      if (fields.number() == 3) event.duration_ps = fields.signed_value();
-      if (fields.number() == 4 && event.stat == 0 && line_name == "python") {
-        for (WireReader stat(fields.bytes()); stat.next();) {
-          if (stat.number() == 1) event.stat = stat.signed_value();
-          if (stat.number() == 3 || stat.number() == 4) event.stat_value = stat.signed_value();
+      if (fields.number() == 1) metadata = fields.signed_value();
+      if (fields.number() == 2) offset_ps = fields.value();
+      if (fields.number() == 3) duration_ps = fields.signed_value();
+      if (fields.number() == 4 && stat == 0 && of_training) {
+        for (WireReader one(fields.bytes()); one.next();) {
+          if (one.number() == 1) stat = one.signed_value();
+          if (one.number() == 3 || one.number() == 4) stat_value = one.signed_value();
         }
       }
     }
-    // Unsigned, because absurd times may overflow; differences stay right.
-    event.offset_ps =
-        static_cast<int64_t>(static_cast<uint64_t>(event.offset_ps) + static_cast<uint64_t>(line_start_ns) * 1000);
-    events.push_back(event);
+    if (slots.size() >= kMostNames) return;
+    const auto since = static_cast<int64_t>(offset_ps + static_cast<uint64_t>(line_start_ns) * 1000);
+    const double start = static_cast<double>(since) * 1e-12, seconds = static_cast<double>(duration_ps) * 1e-12;
+    const uint32_t slot = slots.of(metadata);
+    if (stat != 0 && marked.size() < kMostMarked)
+      marked.push_back({line, slot, start, seconds, stat, stat_value});
+    else
+      trace.add(line, slot, start, seconds);
   }
 
   // Names stand behind the events: now that the plane is complete they are known.
@@ -228,24 +279,19 @@ struct XPlaneReader::State {
       if (const auto name = stat_names.find(id); name != stat_names.end() && name->second == "profile_start_time")
         start_ns = value;
     plane_stats.clear();
-    if (has(plane, "/host:metadata")) return;
-    std::unordered_map<int64_t, uint32_t> ids;
-    for (const PendingEvent& event : events) {
-      const auto name = names.find(event.metadata);
-      if (name == names.end() || is_noise(name->second)) continue;
-      const double start = static_cast<double>(event.offset_ps) * 1e-12,
-                   seconds = static_cast<double>(event.duration_ps) * 1e-12;
-      const auto stat = stat_names.find(event.stat);
-      if (event.stat != 0 && stat != stat_names.end() && stat->second == "step_num") {
-        trace.add_step(event.line, event.stat_value, start, seconds);
-        continue;
-      }
-      auto id = ids.find(event.metadata);
-      if (id == ids.end()) id = ids.emplace(event.metadata, trace.name_id(name->second)).first;
-      trace.add(event.line, id->second, start, seconds);
+    names.resize(slots.size(), TraceCollector::kNoName);
+    if (has(plane, "/host:metadata")) {
+      std::fill(names.begin(), names.end(), TraceCollector::kNoName);
+      marked.clear();
     }
-    events.clear();
-    events.shrink_to_fit();
+    for (const Marked& event : marked) {
+      const auto stat = stat_names.find(event.stat);
+      if (stat != stat_names.end() && stat->second == "step_num" && names[event.slot] != TraceCollector::kNoName)
+        trace.add_step(event.line, event.stat_value, event.start, event.seconds);
+      else
+        trace.add(event.line, event.slot, event.start, event.seconds);
+    }
+    trace.set_names(first_event, names);
   }
 
   std::string source;
@@ -254,13 +300,17 @@ struct XPlaneReader::State {
   std::vector<Open> open;
   uint64_t skip = 0;
   bool damaged = false;
-  std::string plane, line_name;
+  std::string plane;
+  bool of_training = false;  // the line is Python's, where steps are marked
   int64_t line_start_ns = 0, start_ns = 0;
   uint32_t line = 0;
   int lines = 0;
-  std::unordered_map<int64_t, std::string> names, stat_names;
+  Slots slots;
+  std::vector<uint32_t> names;  // by slot: ids of the trace
+  std::unordered_map<int64_t, std::string> stat_names;
   std::vector<std::pair<int64_t, int64_t>> plane_stats;
-  std::vector<PendingEvent> events;
+  std::vector<Marked> marked;
+  size_t first_event = 0;  // of this plane, in the trace
 };
 
 XPlaneReader::XPlaneReader(std::string source) : state_(std::make_unique<State>(std::move(source))) {}

@@ -103,6 +103,35 @@ TEST(ReadRun, XPlane) {
   EXPECT_NEAR(traced, 1.0125, 0.01);  // tf.function-graph_building, nested calls counted once
 }
 
+// Protocol-buffer fields by hand: a number, and bytes with their length.
+std::string varint(uint64_t value) {
+  std::string out;
+  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
+  return out + static_cast<char>(value);
+}
+std::string field(int number, uint64_t value) { return varint(static_cast<uint64_t>(number) << 3) + varint(value); }
+std::string field(int number, const std::string& bytes) {
+  return varint(static_cast<uint64_t>(number) << 3 | 2) + varint(bytes.size()) + bytes;
+}
+
+TEST(ReadRun, XPlaneWithNamesAnywhereAndIdsOfAnySize) {
+  const uint64_t large = uint64_t{1} << 40;
+  const auto event = [](uint64_t id, uint64_t start, uint64_t duration) {
+    return field(4, field(1, id) + field(2, start) + field(3, duration));
+  };
+  const auto name = [](uint64_t id, const std::string& text) {
+    return field(4, field(1, id) + field(2, field(1, id) + field(2, text)));
+  };
+  const std::string line =
+      field(2, std::string("python")) + event(large, 0, 1000000000000) + event(7, 0, 600000000000) + event(9, 5, 5);
+  const std::string plane = field(2, std::string("/host:CPU")) + name(large, "train_loop") + field(3, line) +
+                            name(7, "tf.function-graph_building") + name(8, "never called");
+  const RunRecord run = read_text(field(1, plane), "vm.xplane.pb").runs.front();
+  ASSERT_EQ(run.profiles.size(), 1u);
+  ASSERT_EQ(run.profiles[0].ops.size(), 2u);  // the event whose name is not told is left out
+  EXPECT_NEAR(run.profiles[0].step_phases[0][static_cast<size_t>(Phase::trace)], 0.6, 1e-6);
+}
+
 TEST(ReadRun, EarlyAndLateTracesStandInOrder) {
   const RunRecord run = read_run({kRuns + "torch-sine-regressor"}).runs.front();
   ASSERT_EQ(run.profiles.size(), 2u);
