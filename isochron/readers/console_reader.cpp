@@ -33,9 +33,11 @@ class TableReader {
       at = end;
     }
     if (cells.size() < 2) return std::nullopt;
-    const std::string last = lowered(cells.back());
     const bool by_commas = line.find(',') != std::string_view::npos && line.find(' ') == std::string_view::npos;
-    if (lowered(cells[0]) == "epoch" && (last == "time" || last == "dur" || by_commas)) {
+    const bool tells_time = std::any_of(cells.begin() + 1, cells.end(), names_time);
+    const bool has_numbers =
+        std::any_of(cells.begin(), cells.end(), [](const std::string& cell) { return is_digit(cell[0]); });
+    if (lowered(cells[0]) == "epoch" && !has_numbers && (tells_time || by_commas)) {
       columns_ = std::move(cells);
       return std::nullopt;
     }
@@ -43,7 +45,7 @@ class TableReader {
     KeyedValues values;
     for (size_t i = 0; i < cells.size(); ++i) values.emplace_back(columns_[i], cells[i]);
     auto event = keyed_event(values);
-    return event && event->epoch && (event->epoch_time || by_commas) ? event : std::nullopt;
+    return event && event->epoch && (event->epoch_time || event->clock || by_commas) ? event : std::nullopt;
   }
 
  private:
@@ -52,7 +54,13 @@ class TableReader {
 
 // What a line says when there is no bar in it.
 std::optional<LogEvent> read_event(std::string_view text, std::string_view lower_text, TableReader& table) {
-  if (auto event = match_log_family(text, lower_text)) return event;
+  if (auto event = match_log_family(text, lower_text)) {
+    // "Epoch: 01 | Epoch Time: 1m 30s": a form without a number, on a line that has one.
+    if (!event->epoch && event->epoch_time && event->framework.empty())
+      if (auto numbered = plain_event(text, lower_text); numbered && numbered->epoch && numbered->epoch_time)
+        return numbered;
+    return event;
+  }
   if (auto event = table.feed(text)) return event;
   if (const KeyedValues values = find_dictionary(text); values.size() >= 2)
     if (auto event = keyed_event(values)) return event;

@@ -179,6 +179,7 @@ std::optional<double> EpochDraft::first_step_seconds() const {
 }
 
 std::optional<double> EpochDraft::waited_for_input() const {
+  if (input) return input;
   const auto count = steps ? steps : last_step;
   if (!count) return std::nullopt;
   if (mean_input) return mean_input->value * static_cast<double>(*count);

@@ -49,6 +49,7 @@ struct EpochDraft {
   double step_seconds = 0, input_seconds = 0;             // summed over the steps such lines cover
   int64_t steps_covered = 0, inputs_covered = 0;
   std::optional<Measured> mean_step, mean_input;  // over the epoch so far
+  std::optional<double> input;                    // waited for data in all, as told at the epoch's end
   std::optional<Measured> elapsed;                // since its beginning, as step lines say
   std::optional<double> examples, tokens;
   std::map<std::string, double> metrics;

@@ -154,6 +154,8 @@ void FitBuilder::end_epoch(const LogEvent& event, std::optional<double> time) {
   if (event.clock) draft.clock = event.clock;
   if (event.validation_time) draft.validation = event.validation_time;
   if (event.steps) draft.steps = event.steps;
+  if (event.data_time && !event.step && draft.printed && event.data_time->value <= draft.printed->value)
+    draft.input = event.data_time->value;
   if (event.examples_rate && draft.printed) draft.examples = event.examples_rate->value * draft.printed->value;
   if (fit().tokens) draft.tokens = fit().tokens;
   for (const auto& [name, value] : event.metrics)

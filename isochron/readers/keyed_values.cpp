@@ -26,11 +26,14 @@ std::string plain_key(std::string_view key) {
   return plain;
 }
 
+bool in_milliseconds(std::string_view key) { return key == "ms" || key.ends_with("_ms") || key.ends_with("_millis"); }
+
 bool tells_time(std::string_view key) {
   return one_of(key, {"time", "dur", "duration", "seconds", "secs", "sec", "took", "runtime", "elapsed", "time_s",
                       "wall"}) ||
          key.ends_with("_time") || key.ends_with("_seconds") || key.ends_with("_duration") ||
-         key.ends_with("_runtime") || key.ends_with("_sec") || key.ends_with("_secs") || key.ends_with("_s");
+         key.ends_with("_runtime") || key.ends_with("_sec") || key.ends_with("_secs") || key.ends_with("_s") ||
+         in_milliseconds(key);
 }
 
 std::optional<Measured> whole_duration(std::string_view text) {
@@ -48,6 +51,8 @@ std::optional<Measured> whole_number(std::string_view text) {
 
 }  // namespace
 
+bool names_time(std::string_view key) { return tells_time(plain_key(key)); }
+
 std::optional<LogEvent> keyed_event(const KeyedValues& values) {
   LogEvent event;
   std::optional<Measured> time, train_time;
@@ -59,8 +64,9 @@ std::optional<LogEvent> keyed_event(const KeyedValues& values) {
   for (const auto& [name, text] : values) {
     const std::string key = plain_key(name);
     if (tells_time(key)) {
-      const auto value = whole_duration(text);
+      auto value = whole_duration(text);
       if (!value) continue;
+      if (in_milliseconds(key) && whole_number(text)) value = *value * 1e-3;
       if (one_of(key, {"data_time", "load_time", "data_seconds"}))
         event.data_time = value;
       else if (one_of(key, {"iter_time", "step_time", "batch_time", "step_seconds"}))

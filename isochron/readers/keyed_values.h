@@ -16,6 +16,9 @@ namespace isochron {
 
 using KeyedValues = std::vector<std::pair<std::string, std::string>>;
 
+// Whether values under this key are times: "epoch_time", "secs", "Duration (s)".
+bool names_time(std::string_view key);
+
 // nullopt if nothing in it is about training.
 std::optional<LogEvent> keyed_event(const KeyedValues& values);
 

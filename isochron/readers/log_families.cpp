@@ -107,9 +107,11 @@ constexpr Family kFamilies[] = {
     {"", Kind::run_end, R"(training (complete|completed|finished|done|took)( in| after)?(:)? {run_time})"},
     // Unnumbered: "Time taken for 1 epoch 41.0 sec", "[100%] in 30.7s (1.30/s)"
     {"", Kind::epoch_end,
+     R"(time( taken| consuming| cost| spent)?( for| of)? epoch {epoch}( is| was|:|=)(:)? {epoch_time})"},
+    {"", Kind::epoch_end,
      R"(time( taken| cost| elapsed)?( for| of| per)( 1| one| an| the| this)? epoch( is| was)?(:|=)? {epoch_time})"},
-    {"", Kind::epoch_end, R"(time( taken)?( for)? epoch {epoch}( is| was)?(:|=)? {epoch_time})"},
     {"", Kind::epoch_end, R"(\[100%\] in {epoch_time})"},
+    {"", Kind::epoch_end, R"(^ time taken: {epoch_time} $)"},
     {"", Kind::epoch_end, R"(epoch time( taken)?(:|=)? {epoch_time})"},
     {"", Kind::epoch_end, R"(epoch (complete|completed|finished|done|took)( in)?(:)? {epoch_time})"},
     // The PyTorch MNIST example: Train Epoch: 1 [6400/60000 (11%)]  Loss: 0.5

@@ -174,6 +174,18 @@ const NeedleIndex& notice_index() {
   return index;
 }
 
+// "done", "Finished!", "[22:10:41] INFO - all done": what programs say when they end, behind a logger's prefix or
+// alone.
+bool is_last_word(std::string_view words) {
+  for (const std::string_view prefix : {"]: ", "] ", " - ", "| "})
+    if (const size_t at = words.rfind(prefix); at != std::string_view::npos) words.remove_prefix(at + prefix.size());
+  while (!words.empty() && (words.back() == '.' || words.back() == '!')) words.remove_suffix(1);
+  for (const std::string_view word :
+       {"done", "finished", "completed", "all done", "training ended", "training is done"})
+    if (words == word) return true;
+  return false;
+}
+
 }  // namespace
 
 LineNotices match_notices(std::string_view line_lower) {
@@ -194,6 +206,7 @@ LineNotices match_notices(std::string_view line_lower) {
     return out;
   }
   const std::string_view words = trimmed(line_lower);
+  if (is_last_word(words)) out.notice = Notice{"finished", false};
   if (words == "killed" || words == "terminated" || words.ends_with(" killed") || words.ends_with(": killed"))
     out.notice = Notice{"killed", true};
   return out;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <initializer_list>
 
 namespace isochron {
@@ -45,6 +46,12 @@ struct Mention {
   size_t end = 0;
 };
 
+// "start of epoch 3", "end of epoch 3": about the epoch itself.
+bool names_a_bound(std::string_view lower_text) {
+  const std::string_view text = trimmed(lower_text);
+  return text.ends_with("start of") || text.ends_with("beginning of") || text.ends_with("end of");
+}
+
 // The first "epoch 3", "Epoch: [3/10]", "epoch=3" that gives an epoch its number.
 std::optional<Mention> find_epoch(std::string_view line, std::string_view lower_line, LogEvent& event) {
   for (size_t at = lower_line.find("epoch"); at != npos; at = lower_line.find("epoch", at + 1)) {
@@ -52,7 +59,9 @@ std::optional<Mention> find_epoch(std::string_view line, std::string_view lower_
     const std::string_view before = word_before(lower_line, at);
     // "best epoch 4", "for 1 epoch 41.0 sec": no epoch's number follows.
     if (!before.empty() && is_digit(before.back())) continue;
-    if (std::find(kNotBefore.begin(), kNotBefore.end(), before) != kNotBefore.end()) continue;
+    if (std::find(kNotBefore.begin(), kNotBefore.end(), before) != kNotBefore.end() &&
+        !names_a_bound(lower_line.substr(0, at)))
+      continue;
     Scanner scan(line, at + 5);
     if (scan.rest().starts_with(" ==") || scan.rest().starts_with("==")) continue;  // source code in a traceback
     if (scan.any_of("e") && is_letter(scan.peek())) continue;                       // "Epoche 3", but no other word
@@ -84,15 +93,17 @@ std::optional<Mention> find_other_word(std::string_view line, std::string_view l
   struct Word {
     std::string_view text;
     bool needs_total;
+    bool leads = false;  // and must stand right before its number
   };
   for (const Word word :
-       {Word{"ep", false}, Word{"epoch_", false}, Word{"round", true}, Word{"\u7b2c", false}, Word{"\u00e9poca", false},
-        Word{"\u00c9poca", false}, Word{"\u044d\u043f\u043e\u0445\u0430", false},
+       {Word{"ep", false}, Word{"e", false, true}, Word{"epoch_", false}, Word{"round", true}, Word{"\u7b2c", false},
+        Word{"\u00e9poca", false}, Word{"\u00c9poca", false}, Word{"\u044d\u043f\u043e\u0445\u0430", false},
         Word{"\u042d\u043f\u043e\u0445\u0430", false}}) {
     const size_t at = lower_line.find(word.text);
     if (at == npos || (at > 0 && is_word(line[at - 1]))) continue;
     Scanner scan(line, at + word.text.size());
-    skip_separators(scan, " :=#[(", 4);
+    if (word.leads && !trimmed(line.substr(0, at)).empty()) continue;
+    if (!word.leads) skip_separators(scan, " :=#[(", 4);
     event.epoch = scan.count();
     if (!event.epoch || scan.peek() == '.' || is_word(scan.peek())) continue;
     event.epochs = total_after(scan);
@@ -181,6 +192,8 @@ Quantities find_quantities(std::string_view line, std::string_view lower_line, s
   bool named = false;
   std::string counted;  // "25 updates"
   double count = 0;
+  double parts = 0;  // what the durations of the line add up to
+  int count_of_parts = 0;
   size_t key_start = from;
   for (size_t at = from; at < line.size();) {
     const bool starts = is_digit(line[at]) && (at == 0 || (!is_word(line[at - 1]) && line[at - 1] != '.'));
@@ -193,17 +206,21 @@ Quantities find_quantities(std::string_view line, std::string_view lower_line, s
     Scanner scan(line, at);
     if (const auto time = scan.duration()) {
       if (scan.any_of("/")) {
-        if (scan.literal("epoch"))
+        if (scan.literal("epoch") || (scan.literal("ep") && !is_word(scan.peek())))
           out.time = time;
         else if (scan.literal("it") || scan.literal("step") || scan.literal("batch"))
           event.step_time = time;
       } else if (scan.literal(" per step") || scan.literal(" per batch") || scan.literal(" per iter")) {
         event.step_time = time;
-      } else {
-        if (Scanner after = scan; after.literal(" elapsed") || after.literal(" total") || after.literal(" so far"))
-          event.clock = time;
-        else
-          store_time(key, *time, event, train, out.time, named);
+      } else if (Scanner after = scan;
+                 after.literal(" elapsed") || after.literal(" total") || after.literal(" so far")) {
+        event.clock = time;
+      } else if (!trimmed(key).ends_with(" at")) {  // "finished at 22:13:07" is no duration
+        store_time(key, *time, event, train, out.time, named);
+        if (!has_any(key, {"total", "eta", "remain", "left"})) {
+          parts += time->value;
+          ++count_of_parts;
+        }
       }
     } else if (const auto number = scan.number()) {
       Scanner unit = scan;
@@ -247,6 +264,11 @@ Quantities find_quantities(std::string_view line, std::string_view lower_line, s
   }
   // "train 3.2s, val 0.5s": an epoch is both; a time that names neither is the whole.
   if (!out.time && train) out.time = event.validation_time ? *train + *event.validation_time : *train;
+  // "data 20.1s | forward 5.0s | backward 6.0s | total 31.1s": the total of this line, not of the run.
+  if (event.clock && count_of_parts > 1 && std::abs(event.clock->value - parts) < 0.05 * parts) {
+    out.time = event.clock;
+    event.clock.reset();
+  }
   return out;
 }
 
@@ -270,7 +292,12 @@ std::optional<LogEvent> plain_event(std::string_view line, std::string_view lowe
   // "loss 0.4, time 12.1s (epoch 3)": all there is to say may stand before.
   if (!quantities.time && line.find_first_not_of(" )].,", mention.end) == npos) {
     const std::string_view front = line.substr(0, mention.begin);
-    quantities = find_quantities(front, lower_line.substr(0, mention.begin), 0, event);
+    LogEvent told = event;
+    const Quantities before = find_quantities(front, lower_line.substr(0, mention.begin), 0, told);
+    if (before.time) {
+      quantities = before;
+      event = std::move(told);
+    }
   }
   if (vague && !quantities.time) return std::nullopt;
   const std::string_view after = lower_line.substr(mention.end);

@@ -187,6 +187,29 @@ std::optional<Measured> Scanner::clock() {
   return Measured{seconds, seconds, seconds + 1};  // clocks without a fraction cut it off
 }
 
+// "25,04 s" and "12,345 ms": a comma before three digits of a small unit separates thousands, any other one decimals.
+std::optional<Measured> Scanner::number_with_commas() {
+  const size_t start = at_;
+  size_t comma = start;
+  while (comma < text_.size() && is_digit(text_[comma])) ++comma;
+  size_t end = comma + 1;
+  while (end < text_.size() && is_digit(text_[end])) ++end;
+  const size_t digits = end - comma - 1;
+  if (comma == start || comma - start > 12 || comma >= text_.size() || text_[comma] != ',' || digits == 0 || digits > 9)
+    return number();
+  Scanner unit(text_, end);
+  unit.skip_spaces();
+  const bool small = unit.literal("m") && unit.literal("s");
+  std::string plain(text_.substr(start, comma - start));
+  if (!small || digits != 3) plain += '.';
+  plain += text_.substr(comma + 1, digits);
+  Scanner whole(plain);
+  const auto value = whole.number();
+  if (!value || !whole.done()) return number();
+  at_ = end;
+  return value;
+}
+
 std::optional<Measured> Scanner::duration() {
   if (auto time = clock()) return time;
   const size_t start = at_;
@@ -194,7 +217,7 @@ std::optional<Measured> Scanner::duration() {
   double smallest = 1e30;
   size_t end = start;
   while (true) {
-    const auto value = number();
+    const auto value = number_with_commas();
     if (!value || value->value < 0) break;
     const bool attached = !is_space(peek());
     skip_spaces();

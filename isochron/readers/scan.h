@@ -61,6 +61,7 @@ class Scanner {
 
  private:
   std::optional<double> unit_seconds(bool attached);
+  std::optional<Measured> number_with_commas();
   std::string_view text_;
   size_t at_ = 0;
 };

@@ -52,7 +52,28 @@ std::optional<TimeOfDay> time_of_day(Scanner& scan) {
     }
     scan.move_to(scan.position() + i);
   }
+  // "09:12:44 PM"
+  Scanner half = scan;
+  half.skip_spaces();
+  const bool morning = half.literal("am"), evening = !morning && half.literal("pm");
+  if ((morning || evening) && *hour <= 12 && !is_word(half.peek())) {
+    out.seconds += ((*hour % 12) + (evening ? 12 : 0) - *hour) * 3600.0;
+    scan = half;
+  }
   return out;
+}
+
+// "Z", "+01:00", " -0800": one zone holds for a whole log, so it is only passed over.
+void skip_zone(Scanner& scan) {
+  Scanner zone = scan;
+  if (zone.any_of("Z")) {
+    if (!is_word(zone.peek())) scan = zone;
+    return;
+  }
+  zone.any_of(" ");
+  if (!zone.any_of("+-") || !fixed(zone, 2)) return;
+  zone.any_of(":");
+  if (fixed(zone, 2) && !is_word(zone.peek()) && zone.peek() != '.') scan = zone;
 }
 
 std::optional<int> month_name(Scanner& scan) {
@@ -67,6 +88,7 @@ bool date_separator(Scanner& scan) { return scan.any_of("-/."); }
 
 std::optional<Timestamp> absolute(Scanner& scan, int year, int month, int day, const TimeOfDay& time) {
   if (year < 1970 || year > 2200 || month < 1 || month > 12 || day < 1 || day > 31) return std::nullopt;
+  skip_zone(scan);
   return Timestamp{Timestamp::Kind::absolute,
                    static_cast<double>(days_since_1970(year, month, day)) * 86400 + time.seconds, time.resolution,
                    scan.position()};
@@ -108,6 +130,20 @@ std::optional<Timestamp> month_first(Scanner scan) {
     stamp->seconds -= static_cast<double>(days_since_1970(1972, 1, 1)) * 86400;
   }
   return stamp;
+}
+
+// 15-Nov-2026 22:01:27, 15/Nov/2026:22:01:27 and 15 Nov 2026 22:01:27
+std::optional<Timestamp> day_first(Scanner scan) {
+  const auto day = scan.count();
+  if (!day || *day > 31 || !scan.any_of("-/ ")) return std::nullopt;
+  const auto month = month_name(scan);
+  if (!month || !scan.any_of("-/ ")) return std::nullopt;
+  const auto year = fixed(scan, 4);
+  if (!year || !scan.any_of(" :,T")) return std::nullopt;
+  scan.skip_spaces();
+  const auto time = time_of_day(scan);
+  if (!time) return std::nullopt;
+  return absolute(scan, *year, *month, static_cast<int>(*day), *time);
 }
 
 // Nov 15 22:01:27 [2026]
@@ -167,6 +203,7 @@ std::optional<Timestamp> find_timestamp(std::string_view line) {
       if (is_digit(c)) {
         if (auto stamp = year_first(scan)) return stamp;
         if (auto stamp = month_first(scan)) return stamp;
+        if (auto stamp = day_first(scan)) return stamp;
         if (only_brackets)
           if (auto stamp = bare(scan)) return stamp;
       } else {

@@ -7,10 +7,11 @@ import json
 import subprocess
 import sys
 
+from habit_logs import LOGS as HABIT_LOGS
 from project_logs import LOGS as PROJECT_LOGS
 
 ESC, BACK = "\x1b", "\b"
-LOGS = list(PROJECT_LOGS)
+LOGS = [*PROJECT_LOGS, *HABIT_LOGS]
 
 
 def log(name, symptom, epochs, text, cause=None):

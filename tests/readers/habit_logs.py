@@ -1,0 +1,55 @@
+"""How people print epochs in loops of their own: one line for each, or stamps before words."""
+import datetime
+import itertools
+
+LOGS = []
+LATER, FIRST, EVEN = (90, 92, 91, 200, 203), (75, 30, 31, 30), (12.3, 12.2, 12.4, 12.3)
+SYMPTOM = {LATER: "slower-later", FIRST: "slow-first", EVEN: "healthy"}
+
+
+def each(name, times, line, head="", start=1, tail="", cause=None):
+    """`line(epoch, seconds, seconds so far)` for every epoch."""
+    lines = (line(e, s, t) for (e, s), t in zip(enumerate(times, start), itertools.accumulate(times)))
+    LOGS.append((name, SYMPTOM[times], list(times), head + "".join(lines) + tail, cause))
+
+
+def stamped(name, form, begin, end):
+    """Epochs that are only announced, each line with a stamp, and a last word."""
+    moments = [datetime.datetime(2026, 11, 15, 12, 58, 41, 123456) + datetime.timedelta(seconds=t)
+               for t in itertools.accumulate(LATER, initial=0)]
+    lines = [m.strftime(form) + begin.format(e) + "\n" for e, m in enumerate(moments[:-1], 1)]
+    LOGS.append((name, "slower-later", list(LATER), "".join(lines) + moments[-1].strftime(form) + end + "\n", None))
+
+
+stamped("stamps-slashes", "%Y/%m/%d %H:%M:%S ", "start epoch {}", "done")
+stamped("stamps-syslog", "%b %d %H:%M:%S host train[123]: ", "epoch {} begins", "finished")
+stamped("stamps-day-month-name", "%d-%b-%Y %H:%M:%S ", "epoch {} begins", "all done.")
+stamped("stamps-zone", "%Y-%m-%d %H:%M:%S+01:00 ", "epoch {} begin", "training done")
+stamped("stamps-zulu", "%Y-%m-%dT%H:%M:%S.%fZ ", "Epoch {}", "Finished!")
+stamped("stamps-am-pm", "%m/%d/%Y %I:%M:%S %p - INFO - __main__ - ", "***** Epoch {} *****", "Training finished")
+stamped("stamps-loguru", "%Y-%m-%d %H:%M:%S.123 | INFO     | __main__:train:42 - ", "Epoch {}/5", "Training finished")
+stamped("stamps-glog", "I%m%d %H:%M:%S.%f 12345 train.py:33] ", "Begin epoch {}", "done")
+
+each("per-ep", LATER, lambda e, s, t: f"ep {e:03} | loss 0.31 | acc 0.9 | {s:.2f}s/ep\n")
+each("letter-and-number", LATER, lambda e, s, t: f"E{e} train 0.32 val 0.30 (took {s // 60}m{s % 60}s)\n")
+each("hours-minutes-seconds", LATER, lambda e, s, t: f"Finished epoch {e} of 5 in 0h {s // 60}m {s % 60}s\n")
+each("milliseconds-in-json", LATER, lambda e, s, t: f'{{"event": "epoch_end", "epoch": {e}, "duration_ms": {s * 1e3}, "loss": 0.3}}\n')
+each("thousands", LATER, lambda e, s, t: f"epoch {e}: loss 0.3, {s * 1000:,} ms\n")
+each("decimal-commas", LATER, lambda e, s, t: f"Epoche {e} - Verlust 0,312 - Dauer {s},00 s\n")
+each("number-beside-a-name", LATER, lambda e, s, t: f"Epoch: {e:02} | Epoch Time: {s // 60}m {s % 60}s\n\tTrain Loss: 3.0 | Train PPL: 20\n")
+each("end-of-epoch", LATER, lambda e, s, t: "".join(
+    f"| epoch {e:3} | {i:5}/ 2928 batches | lr 20.00 | ms/batch {s / 3:5.2f} | loss 5.1\n" for i in (200, 400)) +
+    f"-----\n| end of epoch {e:3} | time: {s:5.2f}s | valid loss 5.3\n-----\n")
+each("time-of-day-at-the-end", EVEN, lambda e, s, t: f"epoch {e}/4 loss 0.3 in {s}s, finished at 22:{10 + e}:07\n")
+each("markdown-table", FIRST, lambda e, s, t: f"| {e} | 0.3 | 0.4 | {s:.1f} |\n", "| epoch | loss | val_loss | secs |\n|---|---|---|---|\n")
+each("tabs", FIRST, lambda e, s, t: f"{e}\t0.3\t0.4\t{s:.2f}\n", "epoch\tloss\tacc\tseconds\n")
+each("table-with-a-clock", FIRST, lambda e, s, t: f"\x1b[J{e}           0.19        0.09            {t:.4f}\n",
+     "epoch       main/loss   validation/main/loss  elapsed_time\n")
+each("tensorflow-guide", FIRST, lambda e, s, t: f"\nStart of epoch {e}\nTraining loss (for one batch) at step 0: 1.2\n"
+     f"Seen so far: 64 samples\nValidation acc: 0.91\nTime taken: {s:.2f}s\n", start=0)
+each("time-for-epoch", FIRST, lambda e, s, t: f"Time for epoch {e} is {s + 0.1234} sec\n")
+each("time-consuming", FIRST, lambda e, s, t: f"epoch {e}/4\n1/10, train_loss: 0.5, step time: 1.1\n"
+     f"epoch {e} average loss: 0.45\ntime consuming of epoch {e} is: {s:.4f}\n")
+each("parts-and-total", EVEN, lambda e, s, t: f"epoch {e} | data 1.1s | fwd 5.0s | bwd {s - 6.1:.1f}s | total {s}s\n")
+each("parts-tell-input", EVEN, lambda e, s, t: f"epoch {e} | data 9.1s | fwd 1.0s | bwd {s - 10.1:.1f}s | total {s}s\n", cause="input.bound")
+LOGS[-1] = (LOGS[-1][0], "slow-overall", *LOGS[-1][2:])
