@@ -166,6 +166,9 @@ void WatchSession::follow_epochs() {
 }
 
 bool WatchSession::watch_silence(double now) {
+  if (asked_to_end_ && now - *asked_to_end_ > kGrace)
+    for (const int pid : sampler_->pids()) kill(pid, SIGKILL);
+  if (asked_to_end_ || ended_by_us_) return false;  // what it says now are its last words: it does not go on
   // A process that was running before us has no output we could see: its CPU and disk use speak for it.
   const double silence = now - last_output_;
   if (silence < options_.stall_seconds) {
@@ -191,13 +194,10 @@ bool WatchSession::watch_silence(double now) {
     fmt::print(stderr, "{}", text);
   next_report_ = silence * 2;
   if (options_.end_when_stuck && stall_->stuck && relay_) {
-    if (!asked_to_end_) {
-      asked_to_end_ = now;
-      facts_.push_back({"ended.by", "watch, because it was stuck", "watch", now});
-    }
+    asked_to_end_ = now;
+    facts_.push_back({"ended.by", "watch, because it was stuck", "watch", now});
     // Workers too: they would wait for ever for a master that has gone.
-    for (const int pid : sampler_->pids()) kill(pid, now - *asked_to_end_ > kGrace ? SIGKILL : SIGTERM);
-    next_report_ = silence + kGrace + 1;
+    for (const int pid : sampler_->pids()) kill(pid, SIGTERM);
   }
   return true;
 }

@@ -102,6 +102,25 @@ with first:
   EXPECT_EQ(watched.fact("stall.cause"), "wait.lock");
 }
 
+TEST(WatchSession, LastWordsOfAStuckProgramDoNotMeanThatItGoesOn) {
+  const Watched watched(R"(
+import signal, sys, threading, time
+def end(*_):
+    print("interrupted", flush=True)
+    time.sleep(0.5)
+    sys.exit(1)
+signal.signal(signal.SIGTERM, end)
+print("Epoch 1/3", flush=True)
+lock = threading.Lock()
+lock.acquire()
+lock.acquire()
+)",
+                        {.stall_seconds = 2, .end_when_stuck = true});
+  EXPECT_EQ(watched.status, 1);
+  EXPECT_EQ(watched.fact("stall.state"), "stuck");
+  EXPECT_EQ(watched.fact("stall.passed"), "");
+}
+
 TEST(WatchSession, AChildThatWritesNothingIsAWaitForAWorker) {
   const Watched watched(R"(
 import multiprocessing, time
