@@ -23,7 +23,9 @@ constexpr size_t kLongestTold = 1000;
 class TableReader {
  public:
   std::optional<LogEvent> feed(std::string_view line) {
-    const auto separates = [](char c) { return is_space(c) || c == '|' || c == ','; };
+    const std::string plain = without_frames(line);
+    line = plain;
+    const auto separates = [](char c) { return is_space(c) || c == '|' || c == ',' || c == ';'; };
     std::vector<std::string> cells;
     for (size_t at = 0; at < line.size() && cells.size() < 32;) {
       while (at < line.size() && separates(line[at])) ++at;
@@ -39,8 +41,11 @@ class TableReader {
         std::any_of(cells.begin(), cells.end(), [](const std::string& cell) { return is_digit(cell[0]); });
     if (lowered(cells[0]) == "epoch" && !has_numbers && (tells_time || by_commas)) {
       columns_ = std::move(cells);
+      numbers_rows_ = is_space(line[0]);
       return std::nullopt;
     }
+    // pandas numbers its rows, below no name.
+    if (numbers_rows_ && cells.size() == columns_.size() + 1 && is_digit(cells[0][0])) cells.erase(cells.begin());
     if (columns_.size() != cells.size() || !is_digit(cells[0][0])) return std::nullopt;
     KeyedValues values;
     for (size_t i = 0; i < cells.size(); ++i) values.emplace_back(columns_[i], cells[i]);
@@ -49,7 +54,19 @@ class TableReader {
   }
 
  private:
+  // Lines and corners of box drawing (U+2500 to U+257F) become bars of ASCII.
+  static std::string without_frames(std::string_view line) {
+    std::string plain;
+    for (size_t i = 0; i < line.size(); ++i) {
+      const bool drawn = line[i] == '\xE2' && i + 2 < line.size() && (line[i + 1] == '\x94' || line[i + 1] == '\x95');
+      plain += drawn ? '|' : line[i];
+      if (drawn) i += 2;
+    }
+    return plain;
+  }
+
   std::vector<std::string> columns_;
+  bool numbers_rows_ = false;
 };
 
 // What a line says when there is no bar in it.
@@ -188,9 +205,9 @@ struct ConsoleReader::State {
   FitBuilder builder;
   TableReader table;
   TracebackReader traceback;
-  std::array<StampClock, 3> clocks;
+  std::array<StampClock, Timestamp::kKinds> clocks;
   std::optional<size_t> main_clock;
-  std::array<std::optional<double>, 3> last_stamp;
+  std::array<std::optional<double>, Timestamp::kKinds> last_stamp;
   std::map<std::string_view, int> counts;
   std::vector<Fact> fatal;  // seen since the last sign of progress
   std::optional<double> shuffle_began;

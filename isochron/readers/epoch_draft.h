@@ -34,6 +34,8 @@ struct EpochDraft {
   bool numbered = false;
   bool header = false;  // a line said that it begins
   bool ended = false;
+  bool vague = false;                // what is counted may be something else
+  bool train_part = false;           // `printed` seems to be the time of training alone
   int64_t covers = 1;                // epochs since the last one the log mentions
   std::optional<double> begin, end;  // on the log's clock
   double clock_resolution = 0;       // which may only show whole seconds

@@ -130,13 +130,23 @@ void FitBuilder::end_epoch(const LogEvent& event, std::optional<double> time) {
     if (last && event.validation_time) last->validation = event.validation_time;
     return;
   }
+  // "epoch 3 train loss 0.3 1.8s" and below it "epoch 3 valid loss 0.2 0.5s": an epoch is both.
+  if (event.valid_part && event.epoch_time && last && last->train_part && !last->validation &&
+      last->index == index.value_or(last->index)) {
+    last->validation = event.epoch_time;
+    last->printed = *last->printed + *event.epoch_time;
+    if (time) last->end = time;
+    return;
+  }
   if (!index) {
     if (!event.epoch_time) {  // "Test set: Average loss: …" after the last step
       if (last && event.role == LogEvent::Role::train) last->ended = true;
       return;
     }
+    if (event.within && (!last || last->ended || event.valid_part)) return;
     if (last && !last->printed) {
       last->printed = event.epoch_time;
+      last->train_part = event.train_part;
       if (event.step_time && !last->mean_step) last->mean_step = event.step_time;
       last->ended = true;
       if (time) last->end = time;
@@ -147,8 +157,12 @@ void FitBuilder::end_epoch(const LogEvent& event, std::optional<double> time) {
   }
   if (*index > kLargestIndex) return;
   EpochDraft& draft = open(*index, true, time);
+  draft.vague = event.vague;
   const bool told = draft.printed.has_value() && draft.ended;  // another rank says the same again
-  if (event.epoch_time && !told) draft.printed = event.epoch_time;
+  if (event.epoch_time && !told) {
+    draft.printed = event.epoch_time;
+    draft.train_part = event.train_part;
+  }
   if (!draft.printed && fit().pending_time) draft.printed = fit().pending_time;
   fit().pending_time.reset();
   if (event.clock) draft.clock = event.clock;
@@ -286,7 +300,19 @@ void FitBuilder::add_bar(const Bar& bar, std::optional<double> time) {
   add(event, time);
 }
 
+// "[100/300] loss=0.3 0.5s" counts epochs as long as no line calls something else an epoch, and steps then.
 void FitBuilder::add(const LogEvent& event, std::optional<double> time) {
+  const bool named = names_epoch(event) && !event.vague;
+  if (event.vague && fit().named) return;
+  if (named && !fit().named) {
+    const auto vague = [](const EpochDraft& draft) { return draft.vague; };
+    while (fits_.size() > 1 && std::all_of(fits_.back().drafts.begin(), fits_.back().drafts.end(), vague)) {
+      fits_[fits_.size() - 2].facts.insert(fits_[fits_.size() - 2].facts.end(), fit().facts.begin(), fit().facts.end());
+      fits_.pop_back();
+    }
+    std::erase_if(fit().drafts, vague);
+    fit().named = true;
+  }
   if (!event.framework.empty()) fact({"framework", std::string(event.framework), ""});
   note_plan(event);
   if (event.tokens) fit().tokens = event.tokens;

@@ -52,6 +52,7 @@ class FitBuilder {
     std::optional<int64_t> planned;
     bool inclusive = false;
     bool headers = false;
+    bool named = false;                    // lines call something an epoch
     std::optional<Measured> pending_time;  // an epoch's time that came before its line
     EpochsBar epochs_bar;
     std::vector<Position> positions;

@@ -30,7 +30,7 @@ bool in_milliseconds(std::string_view key) { return key == "ms" || key.ends_with
 
 bool tells_time(std::string_view key) {
   return one_of(key, {"time", "dur", "duration", "seconds", "secs", "sec", "took", "runtime", "elapsed", "time_s",
-                      "wall"}) ||
+                      "wall", "t", "dt"}) ||
          key.ends_with("_time") || key.ends_with("_seconds") || key.ends_with("_duration") ||
          key.ends_with("_runtime") || key.ends_with("_sec") || key.ends_with("_secs") || key.ends_with("_s") ||
          in_milliseconds(key);
@@ -65,7 +65,7 @@ std::optional<LogEvent> keyed_event(const KeyedValues& values) {
     const std::string key = plain_key(name);
     if (tells_time(key)) {
       auto value = whole_duration(text);
-      if (!value) continue;
+      if (!value || (key == "t" && !contains(text, "."))) continue;  // a whole t is a step
       if (in_milliseconds(key) && whole_number(text)) value = *value * 1e-3;
       if (one_of(key, {"data_time", "load_time", "data_seconds"}))
         event.data_time = value;
@@ -102,6 +102,11 @@ std::optional<LogEvent> keyed_event(const KeyedValues& values) {
       event.metrics.emplace_back(name, value->value);
     }
   }
+  const bool begins = std::any_of(values.begin(), values.end(), [](const auto& value) {
+    return one_of(value.first, {"msg", "message", "event", "type", "name", "status"}) &&
+           (contains(lowered(value.second), "start") || contains(lowered(value.second), "begin"));
+  });
+  if (begins && event.epoch && !time && !train_time && !event.epoch_time) event.kind = LogEvent::Kind::epoch_begin;
   const bool per_step = event.step && !event.epoch_position;
   if (time && per_step && !event.step_time)
     event.step_time = time;

@@ -29,6 +29,10 @@ struct LogEvent {
   int64_t line = 0;            // of the file
   bool labelled = false;       // a bar that says what it is
   bool inclusive = false;      // "0/5" means that 5 comes too
+  bool within = false;         // tells only of an epoch that is under way
+  bool vague = false;          // counts epochs unless others on other lines are called so
+  bool train_part = false;     // its time seems to be that of training alone,
+  bool valid_part = false;     // or that of validation
   std::optional<int64_t> epoch;
   std::optional<int64_t> epochs;         // planned
   std::optional<double> epoch_position;  // "4.42"

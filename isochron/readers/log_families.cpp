@@ -17,6 +17,7 @@ struct Family {
   Kind kind;
   std::string_view pattern;
   Role role = Role::train;
+  bool within = false;
 };
 
 // The first row that fits wins, so the more telling forms stand first. pattern.h explains the language.
@@ -111,7 +112,8 @@ constexpr Family kFamilies[] = {
     {"", Kind::epoch_end,
      R"(time( taken| cost| elapsed)?( for| of| per)( 1| one| an| the| this)? epoch( is| was)?(:|=)? {epoch_time})"},
     {"", Kind::epoch_end, R"(\[100%\] in {epoch_time})"},
-    {"", Kind::epoch_end, R"(^ time taken: {epoch_time} $)"},
+    // Below an epoch's header, one thing a line: "time taken: 3.4s", "took 3.4 s", "seconds: 3.4"
+    {"", Kind::epoch_end, R"(^ (time( taken)?|took|seconds|duration|elapsed)(:|=)? {epoch_time} $)", Role::train, true},
     {"", Kind::epoch_end, R"(epoch time( taken)?(:|=)? {epoch_time})"},
     {"", Kind::epoch_end, R"(epoch (complete|completed|finished|done|took)( in)?(:)? {epoch_time})"},
     // The PyTorch MNIST example: Train Epoch: 1 [6400/60000 (11%)]  Loss: 0.5
@@ -157,6 +159,7 @@ std::optional<LogEvent> match_log_family(std::string_view line, std::string_view
     event->kind = row.family->kind;
     event->role = row.family->role;
     event->framework = row.family->framework;
+    event->within = row.family->within;
     return event;
   }
   return std::nullopt;

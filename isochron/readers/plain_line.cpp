@@ -96,14 +96,14 @@ std::optional<Mention> find_other_word(std::string_view line, std::string_view l
     bool leads = false;  // and must stand right before its number
   };
   for (const Word word :
-       {Word{"ep", false}, Word{"e", false, true}, Word{"epoch_", false}, Word{"round", true}, Word{"\u7b2c", false},
-        Word{"\u00e9poca", false}, Word{"\u00c9poca", false}, Word{"\u044d\u043f\u043e\u0445\u0430", false},
-        Word{"\u042d\u043f\u043e\u0445\u0430", false}}) {
+       {Word{"ep", false}, Word{"e", false, true}, Word{"epoch_", false}, Word{"round", true}, Word{"pass", true},
+        Word{"cycle", true}, Word{"\u7b2c", false}, Word{"\u00e9poca", false}, Word{"\u00c9poca", false},
+        Word{"\u044d\u043f\u043e\u0445\u0430", false}, Word{"\u042d\u043f\u043e\u0445\u0430", false}}) {
     const size_t at = lower_line.find(word.text);
     if (at == npos || (at > 0 && is_word(line[at - 1]))) continue;
     Scanner scan(line, at + word.text.size());
     if (word.leads && !trimmed(line.substr(0, at)).empty()) continue;
-    if (!word.leads) skip_separators(scan, " :=#[(", 4);
+    if (!word.leads) skip_separators(scan, " .:=#[(", 4);
     event.epoch = scan.count();
     if (!event.epoch || scan.peek() == '.' || is_word(scan.peek())) continue;
     event.epochs = total_after(scan);
@@ -210,12 +210,16 @@ Quantities find_quantities(std::string_view line, std::string_view lower_line, s
           out.time = time;
         else if (scan.literal("it") || scan.literal("step") || scan.literal("batch"))
           event.step_time = time;
+      } else if (Scanner both = scan; both.literal(" / ") && (event.clock = both.duration())) {
+        out.time = time;  // "4.2s / 17.1s": of the epoch and of all so far
+        scan = both;
       } else if (scan.literal(" per step") || scan.literal(" per batch") || scan.literal(" per iter")) {
         event.step_time = time;
       } else if (Scanner after = scan;
                  after.literal(" elapsed") || after.literal(" total") || after.literal(" so far")) {
         event.clock = time;
-      } else if (!trimmed(key).ends_with(" at")) {  // "finished at 22:13:07" is no duration
+      } else if (!trimmed(key).ends_with(" at") && !has_any(key, {"mem", "rss"})) {
+        // But "finished at 22:13:07" and "rss 512m" are no durations.
         store_time(key, *time, event, train, out.time, named);
         if (!has_any(key, {"total", "eta", "remain", "left"})) {
           parts += time->value;
@@ -244,7 +248,8 @@ Quantities find_quantities(std::string_view line, std::string_view lower_line, s
                  (has_any(key, {"seconds", "secs", "(sec)", "(s)", "duration", "took", "runtime"}) ||
                   word_before(key, key.find_last_not_of(" :=(") + 1).ends_with("time") ||
                   word_before(key, key.find_last_not_of(" :=(") + 1).ends_with("_sec") ||
-                  word_before(key, key.find_last_not_of(" :=(") + 1) == "elapsed")) {
+                  word_before(key, key.find_last_not_of(" :=(") + 1) == "elapsed" || key.ends_with(" t=") ||
+                  key.ends_with(" dt="))) {
         store_time(key, *number * (has_any(key, {"ms", "milli"}) ? 1e-3 : 1), event, train, out.time, named);
       } else {
         ++out.numbers;
@@ -278,6 +283,25 @@ bool is_notice(std::string_view lower_line) {
                               "adjusting learning rate", "restoring model"});
 }
 
+// Whether a line speaks of training alone, or of validation alone.
+void note_part(std::string_view lower_text, LogEvent& event) {
+  const std::string_view about = lower_text.substr(std::min(lower_text.find_first_not_of(" :|-,]"), lower_text.size()));
+  event.train_part = about.starts_with("train");
+  event.valid_part = about.starts_with("val") || about.starts_with("eval") || about.starts_with("test");
+}
+
+// Below an epoch's header: "  train: loss 0.3 (1.9 s)", "  valid: loss 0.2 (0.4 s)".
+std::optional<LogEvent> part_event(std::string_view line, std::string_view lower_line) {
+  LogEvent event;
+  note_part(lower_line, event);
+  if (!event.train_part && !event.valid_part) return std::nullopt;
+  find_step(line, lower_line, 0, event);
+  const Quantities quantities = find_quantities(line, lower_line, 0, event);
+  event.epoch_time = event.valid_part && event.validation_time ? event.validation_time : quantities.time;
+  event.within = true;
+  return event.epoch_time && !event.step && quantities.numbers > 0 ? std::optional<LogEvent>(event) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<LogEvent> plain_event(std::string_view line, std::string_view lower_line) {
@@ -285,7 +309,8 @@ std::optional<LogEvent> plain_event(std::string_view line, std::string_view lowe
   const auto epoch = find_epoch(line, lower_line, event);
   auto vague = epoch ? std::nullopt : find_leading_bracket(line, event);
   if (!epoch && !vague) vague = find_other_word(line, lower_line, event);
-  if ((!epoch && !vague) || is_notice(lower_line)) return std::nullopt;
+  if (is_notice(lower_line)) return std::nullopt;
+  if (!epoch && !vague) return part_event(line, lower_line);
   const Mention mention = epoch ? *epoch : *vague;
   find_step(line, lower_line, mention.end, event);
   Quantities quantities = find_quantities(line, lower_line, mention.end, event);
@@ -301,6 +326,8 @@ std::optional<LogEvent> plain_event(std::string_view line, std::string_view lowe
   }
   if (vague && !quantities.time) return std::nullopt;
   const std::string_view after = lower_line.substr(mention.end);
+  event.vague = vague.has_value() && line[mention.begin] == '[';
+  note_part(after, event);
   if (event.step && !quantities.time) {
     event.kind = LogEvent::Kind::step;
   } else if (event.step && event.steps && *event.step < *event.steps) {

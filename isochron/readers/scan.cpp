@@ -136,7 +136,14 @@ std::optional<double> Scanner::unit_seconds(bool attached) {
   for (const Unit& unit : kUnits) {
     // "5 m" is as often metres or millions as minutes.
     if (unit.name.size() == 1 && unit.name != "s" && !attached) continue;
+    if (peek() == 'M' && unit.name == "m") continue;  // millions
     if (!literal(unit.name)) continue;
+    // "loss 0.3 seconds=4.2", "loss 0.3 sec: 4.2": the name of what follows.
+    const bool named = !attached && (peek() == '=' || (peek() == ':' && rest().size() > 2 && is_digit(rest()[2])));
+    if (named) {
+      at_ = start;
+      return std::nullopt;
+    }
     if (!is_word(peek()) || (is_digit(peek()) && unit.name.size() == 1)) return unit.seconds;  // "1h2m" goes on
     at_ = start;
   }

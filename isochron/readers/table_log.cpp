@@ -119,7 +119,7 @@ std::vector<RunRecord> TableLogReader::finish() {
 
 bool looks_like_csv(std::string_view start) {
   const std::string_view header = first_line(start);
-  if (header.size() > 20000 || header.find(',') == std::string_view::npos) return false;
+  if (header.size() > 20000 || header.find_first_of(",;") == std::string_view::npos) return false;
   const auto names = split_csv(header);
   // "epoch 1: loss 0.68, 5098 reads/s, 2.35 s" is a line of a log, not a row of names.
   for (const std::string& name : names)

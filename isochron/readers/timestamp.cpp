@@ -190,9 +190,23 @@ std::optional<Timestamp> bare(Scanner scan) {
   return std::nullopt;
 }
 
+// "[   17.160] ", "+17.16s ": since the program began.
+std::optional<Timestamp> relative(std::string_view line) {
+  Scanner scan(line);
+  const bool bracket = scan.any_of("[");
+  if (!bracket && !scan.any_of("+")) return std::nullopt;
+  scan.skip_spaces();
+  const auto seconds = scan.number();
+  if (!seconds || seconds->value < 0 || seconds->width() > 0.5) return std::nullopt;
+  const bool unit = scan.any_of("s");
+  if (bracket ? !scan.any_of("]") : !unit || !scan.any_of(" ")) return std::nullopt;
+  return Timestamp{Timestamp::Kind::relative, seconds->value, seconds->width(), scan.position()};
+}
+
 }  // namespace
 
 std::optional<Timestamp> find_timestamp(std::string_view line) {
+  if (auto stamp = relative(line)) return stamp;
   constexpr size_t kDeepest = 32;  // "WARNING:root:[" and the like may stand before it
   bool only_brackets = true;
   for (size_t i = 0; i < line.size() && i < kDeepest; ++i) {

@@ -14,9 +14,10 @@
 namespace isochron {
 
 struct Timestamp {
-  enum class Kind { absolute, day_of_year, time_of_day };
+  enum class Kind { absolute, day_of_year, time_of_day, relative };
+  static constexpr size_t kKinds = 4;
   Kind kind = Kind::absolute;
-  double seconds = 0;     // Unix time; since New Year; since midnight
+  double seconds = 0;     // Unix time; since New Year; since midnight; since some beginning
   double resolution = 1;  // the last printed digit
   size_t end = 0;
 };

@@ -145,6 +145,17 @@ TEST(Rules, ColdRead) {
   count(run, sample_key::read_bytes, [](size_t i) { return i == 0 ? 100e6 : 0; });
   count(run, sample_key::io_wait_seconds, [](size_t i) { return i == 0 ? 0.75 : 0; });
   expect(run, Symptom::slow_first, Cause::input_cold_read);
+
+  // Without delay accounting: reading 200 MB costs some of the CPU time by itself.
+  RunRecord fast = run_of({0.49, 0.23, 0.23, 0.22});
+  count(fast, sample_key::read_bytes, [](size_t i) { return i == 0 ? 410e6 : 0; });
+  count(fast, sample_key::cpu_seconds, [](size_t i) { return i == 0 ? 0.8 : 0.95; });
+  expect(fast, Symptom::slow_first, Cause::input_cold_read);
+  // What computes as long as it is slow was not waiting for a disk.
+  RunRecord computing = run_of({0.49, 0.23, 0.23, 0.22});
+  count(computing, sample_key::read_bytes, [](size_t i) { return i == 0 ? 20e6 : 0; });
+  count(computing, sample_key::cpu_seconds, [](size_t i) { return i == 0 ? 1.0 : 0.95; });
+  EXPECT_NE(diagnose(computing)[0].cause, Cause::input_cold_read);
 }
 
 TEST(Rules, ShuffleFillByTensorFlowsNotice) {

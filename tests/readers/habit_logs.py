@@ -53,3 +53,23 @@ each("time-consuming", FIRST, lambda e, s, t: f"epoch {e}/4\n1/10, train_loss: 0
 each("parts-and-total", EVEN, lambda e, s, t: f"epoch {e} | data 1.1s | fwd 5.0s | bwd {s - 6.1:.1f}s | total {s}s\n")
 each("parts-tell-input", EVEN, lambda e, s, t: f"epoch {e} | data 9.1s | fwd 1.0s | bwd {s - 10.1:.1f}s | total {s}s\n", cause="input.bound")
 LOGS[-1] = (LOGS[-1][0], "slow-overall", *LOGS[-1][2:])
+each("ep-with-a-full-stop", LATER, lambda e, s, t: f"ep. {e}: loss 0.3 in {s:.2f}s\n")
+each("pass-of-passes", LATER, lambda e, s, t: f"pass {e}/5: loss=0.3 time={s:.2f}s\n")
+each("letter-for-time", LATER, lambda e, s, t: f"epoch {e} loss=0.3 dt={s:.3f}\n")
+each("unit-that-is-a-name", LATER, lambda e, s, t: f"2026-11-15 22:{10 + t // 60:02}:{t % 60:02} [info     ] epoch done      epoch={e} loss=0.3 seconds={s:.2f}\n")
+each("json-says-what-begins", LATER, lambda e, s, t: "".join(
+    f'{{"ts": "2026-11-15T22:{10 + m // 60}:{m % 60:02}.000Z", "msg": "epoch {what}", "epoch": {e}}}\n' for m, what in ((t - s, "start"), (t, "end"))))
+each("json-letter-for-time", LATER, lambda e, s, t: f'{{"epoch": {e}, "train": {{"loss": 0.3}}, "t": {s:.2f}}}\n')
+each("time-on-a-line-of-its-own", LATER, lambda e, s, t: f"--- epoch {e} ---\n    loss 0.3\n    took {s:.2f} s\n")
+each("key-and-value-lines", LATER, lambda e, s, t: f"epoch: {e}\nloss: 0.31\nseconds: {s:.2f}\n")
+each("training-and-validation-below-a-header", EVEN, lambda e, s, t: f"Epoch {e}\n  train: loss 0.3 ({s - 0.4:.2f} s)\n  valid: loss 0.2 (0.40 s)\n")
+each("training-and-validation-apart", EVEN, lambda e, s, t: f"epoch {e} train loss 0.3 time {s - 0.5:.2f}s\nepoch {e} valid loss 0.2 time 0.50s\n")
+each("data-frame", FIRST, lambda e, s, t: f"{e - 1}      {e}   0.3  {s:.3f}\n", "   epoch  loss  time_s\n")
+each("framed-table", FIRST, lambda e, s, t: f"│ {e}     │ 0.3  │ {s:.2f}s │\n",
+     "┏━━━━━━━┳━━━━━━┳━━━━━━┓\n┃ epoch ┃ loss ┃ time ┃\n┡━━━━━━━╇━━━━━━╇━━━━━━┩\n", tail="└───────┴──────┴──────┘\n")
+each("semicolons", FIRST, lambda e, s, t: f"{e};0.3;{s:.3f}\n", "epoch;loss;seconds\n")
+each("stamps-since-the-start", LATER, lambda e, s, t: f"[{t:8.3f}] epoch {e} done loss 0.3\n", "[   0.000] start\n")
+each("time-and-time-so-far", LATER, lambda e, s, t: f"epoch {e}/5 loss 0.3 {s:.2f}s / {t:.2f}s\n")
+each("memory-beside-it", LATER, lambda e, s, t: f"epoch {e} | loss 0.3 | mem 1.2G | {s:.2f}s | rss 512M\n")
+each("steps-in-brackets", LATER, lambda e, s, t: "".join(
+    f"  [{i}/300] loss=0.3 {s * i / 300:.2f}s\n" for i in (100, 200, 300)) + f"Epoch {e}/5 done: {s:.2f}s\n")

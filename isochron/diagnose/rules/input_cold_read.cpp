@@ -7,6 +7,11 @@
 #include "isochron/timeline/sample_keys.h"
 
 namespace isochron::rules {
+namespace {
+
+constexpr double kBytesPerCpuSecond = 1e9;  // what reading itself costs the CPU: page faults, copies
+
+}  // namespace
 
 void input_cold_read(const Case& patient, std::vector<Finding>& findings) {
   if (patient.shape.symptom != Symptom::slow_first || !patient.watched()) return;
@@ -21,8 +26,10 @@ void input_cold_read(const Case& patient, std::vector<Finding>& findings) {
     // Delay accounting is often off. An idle CPU while bytes came from the disk says the same.
     const auto cpu = patient.growth(sample_key::cpu_seconds, size_t{0});
     const auto usual_cpu = patient.usually([&](size_t i) { return patient.growth(sample_key::cpu_seconds, i); });
-    if (!cpu || !usual_cpu || *cpu - *usual_cpu > 0.5 * extra) return;
-    seconds = extra - std::max(0.0, *cpu - *usual_cpu);
+    if (!cpu || !usual_cpu) return;
+    const double computed = std::max(0.0, *cpu - *usual_cpu - *first / kBytesPerCpuSecond);
+    if (computed > 0.5 * extra) return;
+    seconds = extra - computed;
     confidence = 0.8;
   }
   Finding finding{Cause::input_cold_read, std::min(seconds, extra), confidence};
