@@ -19,7 +19,8 @@ class FirstAndLast {
   void prefault() { isochron::prefault(items_.get(), (first_ + last_) * sizeof(T)); }
 
   void add(const T& item) {
-    items_[total_ < first_ ? total_ : first_ + (total_ - first_) % last_] = item;
+    items_[next_] = item;
+    if (++next_ == first_ + last_) next_ = first_;
     ++total_;
   }
   uint64_t total() const { return total_; }
@@ -33,7 +34,7 @@ class FirstAndLast {
   }
 
  private:
-  size_t first_, last_;
+  size_t first_, last_, next_ = 0;
   uint64_t total_ = 0;
   std::unique_ptr<T[]> items_;
 };

@@ -18,7 +18,7 @@ namespace {
 constexpr int kMaxDepth = 64;
 constexpr int kMaxCounters = 64;
 constexpr size_t kMaxFacts = 256;
-constexpr int64_t kSampleGapNs = 10'000'000, kSurroundingsGapNs = 250'000'000;
+constexpr int64_t kSampleGapNs = 20'000'000, kSurroundingsGapNs = 250'000'000;
 
 // When the library was loaded: until then the system started the process.
 const int64_t g_loaded_ns = monotonic_ns();
@@ -30,7 +30,8 @@ struct ThreadState {
   SpanObserver* observer = nullptr;
   int number = 0;  // 0: not yet given
 };
-thread_local ThreadState t_state;
+// Found without a call: spans of a short step come every few microseconds.
+[[gnu::tls_model("initial-exec")]] thread_local ThreadState t_state;
 
 // Held for tens of nanoseconds.
 class SpinLock {
@@ -176,6 +177,10 @@ struct Timeline::State {
     if (stack[depth].phase == Phase::validate && outermost)
       epoch.validation_ns += now - std::max(stack[depth].begin_ns, epoch.begin_ns);
   }
+  void leave(int64_t now) {
+    settle(now);
+    pop(now);
+  }
   void keep(Phase p, const char* name, int64_t begin, int64_t end, int thread) {
     (is_rare(p) ? rare_spans : step_spans).add({name, begin, end, epoch.index, thread, p});
   }
@@ -222,19 +227,18 @@ int64_t Timeline::leave(Phase phase, const char* name, int64_t begin_ns) {
   const int thread = trains ? 0 : number_of_this_thread();
   std::lock_guard lock(s.lock);
   s.keep(phase, name, begin_ns, now, thread);
-  if (!trains) return now;
-  s.settle(now);
-  s.pop(now);
+  if (trains) s.leave(now);
   return now;
 }
 
 int64_t Timeline::replace(Phase phase, const char* name, int64_t begin_ns, Phase next_phase, const char* next_name) {
-  const int64_t now = leave(phase, name, begin_ns);
   State& s = *state_;
-  if (s.trains()) {
-    std::lock_guard lock(s.lock);
-    s.push(next_phase, next_name, now);
-  }
+  if (!s.trains()) return leave(phase, name, begin_ns);
+  const int64_t now = s.clock();
+  std::lock_guard lock(s.lock);
+  s.keep(phase, name, begin_ns, now, 0);
+  s.leave(now);
+  s.push(next_phase, next_name, now);
   return now;
 }
 

@@ -66,7 +66,7 @@ class Timeline {
   static Timeline* current();
 
   void begin_epoch(int index);
-  // Also reads memory, faults and I/O of the process, unless that was done in the last 10 ms.
+  // Also reads memory, faults and I/O of the process, unless that was done in the last 20 ms.
   void end_epoch(std::optional<int64_t> examples = std::nullopt);
   void begin_step();
   void end_step();
@@ -124,11 +124,18 @@ class ScopedSpan {
   ScopedSpan(Phase phase, const char* name) : ScopedSpan(Timeline::current(), phase, name) {}
   ScopedSpan(Timeline& timeline, Phase phase, const char* name) : ScopedSpan(&timeline, phase, name) {}
   ~ScopedSpan() {
-    const int64_t now = timeline_ ? timeline_->leave(phase_, name_, begin_ns_) : 0;
-    if (SpanObserver* observer = SpanObserver::current()) observer->span_ends(now ? now : monotonic_ns());
+    if (name_) end();
   }
   ScopedSpan(const ScopedSpan&) = delete;
   ScopedSpan& operator=(const ScopedSpan&) = delete;
+
+  // Ends it before the block does. Returns how long it was; 0 where no timeline is current.
+  int64_t end() {
+    const int64_t now = timeline_ ? timeline_->leave(phase_, name_, begin_ns_) : 0;
+    if (SpanObserver* observer = SpanObserver::current()) observer->span_ends(now ? now : monotonic_ns());
+    name_ = nullptr;
+    return timeline_ ? now - begin_ns_ : 0;
+  }
 
   // Ends this span and begins another in its place.
   void next(Phase phase, const char* name) {

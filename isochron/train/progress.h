@@ -1,11 +1,12 @@
 // The progress line, in the Keras manner: redrawn at most ten times a second, by a thread of its own.
 //
 //   ProgressLine line(1);
-//   line.begin_epoch(1, 5, 1875);
+//   line.begin("Epoch 1/5", 1875);
 //   if (line.due()) line.update(step, logs());            // logs are only read when a redraw is due
-//   line.end_epoch(1875, final_logs);
+//   line.end(1875, final_logs);
 //
-// verbose 2 prints one line an epoch, verbose 0 nothing. Without a terminal only finished lines are printed.
+// verbose 2 prints one line an epoch, verbose 0 nothing. Without a terminal only finished lines are printed. Lines that
+// follow each other within a twentieth of a second are written together.
 #pragma once
 
 #include <cstdint>
