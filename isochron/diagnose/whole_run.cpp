@@ -41,6 +41,16 @@ bool work_grows(const Case& patient) {
   return grown(first.steps, last.steps) || grown(first.examples, last.examples);
 }
 
+Growth written_per_epoch(const Case& patient) {
+  constexpr double kMany = 1e6, kGrown = 1.5;
+  std::vector<double> written;
+  for (size_t i = 0; i < patient.epochs().size(); ++i)
+    if (const auto bytes = patient.growth(sample_key::write_chars, i)) written.push_back(*bytes);
+  Growth growth = growth_of(written);
+  growth.steady = growth.steady && growth.last >= kMany && growth.last >= kGrown * growth.first;
+  return growth;
+}
+
 double starting_workers(const Case& patient) {
   double seconds = 0;
   for (const Fact* fact : patient.facts("workers.start")) seconds += std::strtod(fact->value.c_str(), nullptr);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "isochron/diagnose/case.h"
+#include "isochron/diagnose/profile_view.h"
 
 namespace isochron {
 
@@ -13,6 +14,10 @@ bool is_overall(const Case& patient, double seconds, double share);
 
 // Later epochs have more steps or examples than the first: time and memory grow with them.
 bool work_grows(const Case& patient);
+
+// Bytes written in each epoch, if they are many and become half as many again: something is written anew, longer each
+// time.
+Growth written_per_epoch(const Case& patient);
 
 // Seconds of all epochs in which loader workers started, as a watch saw it.
 double starting_workers(const Case& patient);

@@ -244,6 +244,12 @@ TEST(Rules, RewrittenFileThatGrows) {
   RunRecord run = run_of({1.0, 1.5, 2.0, 2.5, 3.0});
   count(run, sample_key::write_chars, [](size_t i) { return 5e6 * static_cast<double>(i + 1); });
   expect(run, Symptom::slowing, Cause::disk_temp_growth);
+  // Epochs that other programs make uneven: what is written grows all the same.
+  RunRecord noisy = run_of({3.9, 8.4, 3.6, 6.8, 7.0, 6.3, 8.1, 7.0});
+  for (size_t i = 0; i < 8; ++i) phase(noisy, i, Phase::log, 0.7 * noisy.epochs[i].seconds);
+  count(noisy, sample_key::write_chars,
+        [&](size_t i) { return 3e6 * static_cast<double>(i + 1) / noisy.epochs[i].seconds; });
+  expect(noisy, Symptom::slow_overall, Cause::disk_temp_growth);
 }
 
 TEST(Rules, CallbackThatRewritesAFile) {

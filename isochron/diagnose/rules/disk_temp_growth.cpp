@@ -5,19 +5,30 @@
 
 #include "isochron/diagnose/profile_view.h"
 #include "isochron/diagnose/rules.h"
+#include "isochron/diagnose/whole_run.h"
 #include "isochron/timeline/sample_keys.h"
 
 namespace isochron::rules {
+namespace {
+
+constexpr double kOverall = 0.2;  // share of all time spent writing from which that is the answer by itself
+
+}  // namespace
 
 void disk_temp_growth(const Case& patient, std::vector<Finding>& findings) {
-  if (patient.shape.symptom != Symptom::slowing && patient.shape.symptom != Symptom::slower_later) return;
-  std::vector<double> written;
-  for (size_t i = 0; i < patient.epochs().size(); ++i)
-    if (const auto chars = patient.growth(sample_key::write_chars, i)) written.push_back(*chars);
-  const Growth growth = growth_of(written);
-  if (!growth.steady || growth.last < 1e6 || growth.last < 1.5 * growth.first) return;
+  const Growth growth = written_per_epoch(patient);
+  if (!growth.steady) return;
+  const bool lasting = patient.shape.symptom == Symptom::slowing || patient.shape.symptom == Symptom::slower_later;
+  double logged = 0;
+  for (size_t i = 0; i < patient.epochs().size(); ++i) logged += patient.phase(i, Phase::log).value_or(0);
   Finding finding{Cause::disk_temp_growth, 0.8 * patient.shape.extra_total, 0.82};
-  if (const auto seconds = patient.explained_by({Phase::log, Phase::checkpoint})) {
+  if (is_overall(patient, logged, kOverall)) {  // the growth itself may be hidden by other things that vary
+    finding.overall = true;
+    finding.seconds = logged;
+    finding.confidence = 0.9;
+  } else if (!lasting) {
+    return;
+  } else if (const auto seconds = patient.explained_by({Phase::log, Phase::checkpoint})) {
     finding.seconds = *seconds;
     finding.confidence = *seconds > 0.3 * patient.shape.extra_total ? 0.92 : 0.5;
     // A callback that writes files of many megabytes does little else.
