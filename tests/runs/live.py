@@ -41,11 +41,11 @@ def run(isochron, python, name, folder, timeout):
     setup, arranged, disturb = label.get("setup") or "", None, None
     try:
         if "--prepare" in setup:
-            subprocess.run([*command, "--prepare"], cwd=folder, check=True, capture_output=True)
+            subprocess.run([*command, "--prepare"], cwd=folder, check=True, capture_output=True, env={**os.environ, **environment})
             for path in (folder / "out").iterdir():
                 stage.evict(path)
         if "--stop-after" in setup:
-            subprocess.run([*command, "--stop-after", setup.split()[-1]], cwd=folder, check=True, capture_output=True)
+            subprocess.run([*command, "--stop-after", setup.split()[-1]], cwd=folder, check=True, capture_output=True, env={**os.environ, **environment})
         if "tmpfs" in setup:
             arranged = stage.SmallDisk(folder / "out", 24)
             if not arranged.mounted:
