@@ -78,10 +78,10 @@ Verdict unknown_rest(const Case& patient, Symptom symptom, double share) {
   const double head = patient.explained([&](size_t i) { return patient.epoch(i).first_step_seconds; });
   if (tail > 0.5 * patient.shape.extra_total)
     verdict.evidence.push_back(
-        fmt::format("{} of the extra time pass after the last step: saving, logging, validation or callbacks",
+        fmt::format("{} of the extra time passes after the last step: saving, logging, validation or callbacks",
                     percent_text(tail / patient.shape.extra_total)));
   else if (head > 0.5 * patient.shape.extra_total)
-    verdict.evidence.push_back(fmt::format("{} of the extra time pass before the first step is done",
+    verdict.evidence.push_back(fmt::format("{} of the extra time passes before the first step is done",
                                            percent_text(head / patient.shape.extra_total)));
   const auto computed = [&](size_t i) { return patient.growth(sample_key::cpu_seconds, i); };
   if (const auto usual = patient.usually(computed); usual && *usual > 0) {

@@ -39,7 +39,7 @@ std::string wrapped(const std::string& text, int width, int indent) {
     size_t end = text.find(' ', at);
     if (end == std::string::npos) end = text.size();
     const int length = static_cast<int>(end - at);
-    if (column + length > width && column > indent) {
+    if (column + 1 + length > width && column > indent) {
       out.append(1, '\n').append(static_cast<size_t>(indent), ' ');
       column = indent;
     } else if (at > 0) {

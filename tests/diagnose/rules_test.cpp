@@ -1,4 +1,5 @@
 // Each cause from made-up records that hold just its evidence.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -250,6 +251,19 @@ TEST(Rules, RewrittenFileThatGrows) {
   count(noisy, sample_key::write_chars,
         [&](size_t i) { return 3e6 * static_cast<double>(i + 1) / noisy.epochs[i].seconds; });
   expect(noisy, Symptom::slow_overall, Cause::disk_temp_growth);
+}
+
+TEST(Rules, ListThatIsGoneThroughAgain) {
+  RunRecord run = run_of({0.2, 0.4, 0.6, 0.8, 1.0, 1.2});
+  for (size_t i = 0; i < 6; ++i) phase(run, i, Phase::other, run.epochs[i].seconds - 0.1);
+  sample(run, [](Sample& now, size_t i) { now.values[sample_key::rss_bytes] = 724e6 + 2e6 * static_cast<double>(i); });
+  run.facts.push_back({"hotspot", "0.91 s other at train.py:13 <module>", "watch", {}, 6});
+  expect(run, Symptom::slowing, Cause::memory_leak);
+  EXPECT_THAT(diagnose(run)[0].evidence.front(), testing::HasSubstr("train.py:13"));
+  // So little memory beside training that takes longer is no evidence.
+  for (Epoch& epoch : run.epochs) epoch.phases = {};
+  for (size_t i = 0; i < 6; ++i) phase(run, i, Phase::forward, run.epochs[i].seconds);
+  EXPECT_EQ(name_of(diagnose(run)[0].cause), name_of(Cause::unknown));
 }
 
 TEST(Rules, CallbackThatRewritesAFile) {

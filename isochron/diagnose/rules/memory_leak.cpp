@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "isochron/diagnose/profile_view.h"
 #include "isochron/diagnose/rules.h"
@@ -56,14 +57,39 @@ bool by_profiles(const Case& patient, Finding& finding) {
   return false;
 }
 
+// Seconds that slow epochs spend more than others in lines of the program itself, and the line that takes most.
+double in_own_lines(const Case& patient, std::string& line) {
+  const auto seconds = patient.explained_by({Phase::other});
+  if (!seconds) return 0;
+  const std::string other = " s other at ";
+  double most = 0;
+  for (const Fact* spot : patient.facts("hotspot")) {
+    const size_t at = spot->value.find(other);
+    const double spent = std::strtod(spot->value.c_str(), nullptr);
+    if (at == std::string::npos || spent <= most) continue;
+    most = spent;
+    line = spot->value.substr(at + other.size());
+  }
+  return *seconds;
+}
+
 bool by_memory(const Case& patient, Finding& finding) {
+  constexpr double kMuch = 20e6, kMuchShare = 0.05;  // more than caches and arenas of frameworks vary by
+  constexpr double kSome = 2e6;                      // enough where the program's own lines take ever longer
   std::vector<double> memory;
   for (size_t i = 0; i < patient.epochs().size(); ++i)
     if (const auto rss = patient.average(sample_key::rss_bytes, i)) memory.push_back(*rss);
   const Growth growth = growth_of(memory);
-  if (!growth.steady || growth.last - growth.first < 20e6 || growth.last < 1.05 * growth.first) return false;
-  finding.seconds = 0.7 * patient.shape.extra_total;
+  std::string line;
+  const double own = in_own_lines(patient, line);
+  const bool by_lines = own > 0.5 * patient.shape.extra_total && !line.empty();
+  const double grown = growth.last - growth.first;
+  if (!growth.steady || grown < (by_lines ? kSome : std::max(kMuch, kMuchShare * growth.first))) return false;
+  finding.seconds = by_lines ? own : 0.7 * patient.shape.extra_total;
   finding.confidence = 0.75;
+  if (by_lines)
+    finding.evidence.push_back(
+        fmt::format("the program's own lines take {} more than at first, most of it at {}", time_text(own), line));
   finding.evidence.push_back(
       fmt::format("memory grows with every epoch, from {} to {}", bytes_text(growth.first), bytes_text(growth.last)));
   return true;

@@ -36,7 +36,7 @@ void train_callback(const Case& patient, std::vector<Finding>& findings) {
       !healthy && !finding.overall && patient.tensorflow() && seconds > 0.3 * patient.shape.extra_total) {
     finding.seconds = std::max(finding.seconds, seconds);
     finding.confidence = std::max(finding.confidence, 0.7);
-    finding.evidence.push_back(fmt::format("{} of the extra time pass after the last step of the slow epochs",
+    finding.evidence.push_back(fmt::format("{} of the extra time passes after the last step of the slow epochs",
                                            percent_text(seconds / patient.shape.extra_total)));
   }
   // New metrics in the very epochs that are slow: someone computes them.
