@@ -41,6 +41,15 @@ bool work_grows(const Case& patient) {
   return grown(first.steps, last.steps) || grown(first.examples, last.examples);
 }
 
+std::vector<OwnLine> own_lines(const Case& patient) {
+  constexpr std::string_view kOther = " s other at ";  // "2.50 s other at train.py:14 report_metrics"
+  std::vector<OwnLine> lines;
+  for (const Fact* spot : patient.facts("hotspot"))
+    if (const size_t at = spot->value.find(kOther); at != std::string::npos)
+      lines.push_back({spot->epoch, std::strtod(spot->value.c_str(), nullptr), spot->value.substr(at + kOther.size())});
+  return lines;
+}
+
 Growth written_per_epoch(const Case& patient) {
   constexpr double kMany = 1e6, kGrown = 1.5;
   std::vector<double> written;
@@ -60,6 +69,8 @@ double starting_workers(const Case& patient) {
 bool starts_as_usual(const Case& patient, const std::vector<Finding>& findings) {
   constexpr double kAlways = 1.5, kLongest = 3.0, kLongestImport = 5.0;  // seconds
   constexpr double kHighestRatio = 2.5;
+  // Thread pools, caches and lazy parts that nobody sees start with the first epoch of any framework.
+  constexpr double kUnseen = 0.6, kUnseenRatio = 2;
   const EpochShape& shape = patient.shape;
   if (shape.symptom != Symptom::slow_first) return false;
   // On a busy machine it takes longer and is as ordinary.
@@ -75,6 +86,8 @@ bool starts_as_usual(const Case& patient, const std::vector<Finding>& findings) 
     else if (!finding.overall)
       most_else = std::max(most_else, finding.seconds);
   }
+  const double explained = std::max({traced_seconds, imported_seconds, most_else});
+  if (overhead < kUnseen && shape.ratio < kUnseenRatio && explained < 0.3 * shape.first_overhead) return true;
   const bool long_start = overhead > kAlways && (overhead > kLongest || shape.ratio > kHighestRatio);
   if (imported_seconds > traced_seconds ? overhead > kLongestImport : long_start) return false;
   const double own = traced_seconds + imported_seconds;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "isochron/diagnose/case.h"
@@ -14,6 +15,14 @@ bool is_overall(const Case& patient, double seconds, double share);
 
 // Later epochs have more steps or examples than the first: time and memory grow with them.
 bool work_grows(const Case& patient);
+
+// Where a watch saw the program's own code at work that is no part of training as frameworks do it.
+struct OwnLine {
+  int epoch;
+  double seconds;
+  std::string place;  // "train.py:14 report_metrics"
+};
+std::vector<OwnLine> own_lines(const Case& patient);
 
 // Bytes written in each epoch, if they are many and become half as many again: something is written anew, longer each
 // time.

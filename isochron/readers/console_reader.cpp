@@ -182,6 +182,7 @@ struct ConsoleReader::State {
 
   std::vector<RunRecord> records(FitBuilder finished) const {
     for (const Fact& fact : fatal) finished.fact(fact);
+    if (traceback.inside()) finished.fact({"exception", "a traceback that breaks off", source});
     std::vector<RunRecord> runs = finished.finish();
     for (RunRecord& run : runs) {
       run.source = "console";

@@ -134,6 +134,9 @@ RunRecord record_of(const EventSeries& series) {
     run.epochs.push_back(epoch);
   }
   run.seconds = before - zero;
+  // Keras opens the file as training begins, others at any time before it: then only steps tell when the first epoch
+  // began.
+  if (!steps && !series.keras) run.epochs.erase(run.epochs.begin());
   if (steps) refine(run, series);
   return run;
 }

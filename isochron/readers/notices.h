@@ -23,6 +23,8 @@ class TracebackReader {
  public:
   // The exception's line ("RuntimeError: …") when `line` is the one that ends a traceback of the main thread.
   std::optional<std::string> feed(std::string_view line);
+  // A traceback has begun and not ended: as the last thing in a log it is the run's end as well.
+  bool inside() const { return inside_ && !harmless_; }
 
  private:
   bool inside_ = false;

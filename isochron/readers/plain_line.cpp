@@ -198,6 +198,14 @@ Quantities find_quantities(std::string_view line, std::string_view lower_line, s
   for (size_t at = from; at < line.size();) {
     const bool starts = is_digit(line[at]) && (at == 0 || (!is_word(line[at - 1]) && line[at - 1] != '.'));
     if (!starts) {
+      // "val=nan 3.2s": a number too, so what follows is not its own.
+      if (const std::string_view rest = lower_line.substr(at); (rest.starts_with("nan") || rest.starts_with("inf")) &&
+                                                               at > from && !is_word(line[at - 1]) &&
+                                                               (rest.size() == 3 || !is_word(rest[3]))) {
+        at += 3;
+        key_start = at;
+        continue;
+      }
       if (line[at] == ',' || line[at] == ';' || line[at] == '|') key_start = at + 1;
       ++at;
       continue;

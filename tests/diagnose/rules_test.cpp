@@ -253,6 +253,23 @@ TEST(Rules, RewrittenFileThatGrows) {
   expect(noisy, Symptom::slow_overall, Cause::disk_temp_growth);
 }
 
+TEST(Rules, FunctionOfTheProgramThatOnlySlowEpochsCall) {
+  RunRecord run = run_of({1.2, 1.1, 1.1, 1.2, 3.6, 3.5, 3.4, 3.7});
+  for (int epoch = 1; epoch <= 8; ++epoch) {
+    run.facts.push_back({"hotspot", "0.40 s other at train.py:18 <module>", "watch", {}, epoch});
+    if (epoch > 4) run.facts.push_back({"hotspot", "2.40 s other at train.py:14 report_metrics", "watch", {}, epoch});
+  }
+  expect(run, Symptom::slower_later, Cause::train_callback);
+  // What all epochs call does not explain why some are slow.
+  run.facts.push_back({"hotspot", "0.10 s other at train.py:14 report_metrics", "watch", {}, 2});
+  EXPECT_EQ(diagnose(run)[0].cause, Cause::unknown);
+}
+
+TEST(Rules, LittleMoreInTheFirstEpochIsOrdinary) {
+  expect(run_of({1.32, 0.95, 0.92, 0.84, 0.91, 0.93}), Symptom::healthy, Cause::none);
+  EXPECT_EQ(diagnose(run_of({2.6, 1.2, 1.2, 1.2, 1.2}))[0].symptom, Symptom::slow_first);
+}
+
 TEST(Rules, ListThatIsGoneThroughAgain) {
   RunRecord run = run_of({0.2, 0.4, 0.6, 0.8, 1.0, 1.2});
   for (size_t i = 0; i < 6; ++i) phase(run, i, Phase::other, run.epochs[i].seconds - 0.1);

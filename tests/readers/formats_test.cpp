@@ -79,6 +79,13 @@ TEST(ReadRun, EventFilesAlone) {
   EXPECT_GT(run.epochs[0].seconds, 15);
 }
 
+TEST(ReadRun, EventFilesOpenedBeforeTrainingDoNotTellWhenItBegan) {
+  const RunRecord run = read_run({kRuns + "torch-ecg-conv/events"}).runs.front();
+  ASSERT_EQ(run.epochs.size(), 3u);
+  EXPECT_EQ(run.epochs[0].index, 2);
+  EXPECT_NEAR(run.epochs[0].seconds, 3.02, 0.02);
+}
+
 TEST(ReadRun, EventsPlaceStepsInEpochs) {
   const RunRecord run = read_run({kRuns + "keras-machines-clf"}).runs.front();
   ASSERT_EQ(run.epochs.size(), 7u);

@@ -73,3 +73,4 @@ each("time-and-time-so-far", LATER, lambda e, s, t: f"epoch {e}/5 loss 0.3 {s:.2
 each("memory-beside-it", LATER, lambda e, s, t: f"epoch {e} | loss 0.3 | mem 1.2G | {s:.2f}s | rss 512M\n")
 each("steps-in-brackets", LATER, lambda e, s, t: "".join(
     f"  [{i}/300] loss=0.3 {s * i / 300:.2f}s\n" for i in (100, 200, 300)) + f"Epoch {e}/5 done: {s:.2f}s\n")
+each("not-a-number", LATER, lambda e, s, t: f"[{e}/5] loss=0.3 val=nan {s:.2f}s\n")

@@ -409,6 +409,12 @@ TEST(ConsoleReader, NotesOfWatchAreNotTheRuns) {
   EXPECT_DOUBLE_EQ(run.epochs[1].seconds, 30);
 }
 
+TEST(ConsoleReader, TracebackThatBreaksOffIsAnEnd) {
+  ConsoleReader reader("train.log");
+  reader.feed("epoch 1 done in 0.17s\nepoch 2 done in 0.08s\nTraceback (most recent call last):\n  File \"a.py\"");
+  EXPECT_NE(reader.finish().front().find_fact("exception"), nullptr);
+}
+
 TEST(ConsoleReader, TracebackThatWasSurvivedIsNotTheEnd) {
   const std::string traceback = "Traceback (most recent call last):\n  File \"a.py\", line 1\nValueError: no\n";
   const auto survived = read("epoch 1 took 2s\n" + traceback + "epoch 2 took 2s\n").back();

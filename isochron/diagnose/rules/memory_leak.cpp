@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "isochron/diagnose/profile_view.h"
 #include "isochron/diagnose/rules.h"
@@ -59,18 +58,13 @@ bool by_profiles(const Case& patient, Finding& finding) {
 
 // Seconds that slow epochs spend more than others in lines of the program itself, and the line that takes most.
 double in_own_lines(const Case& patient, std::string& line) {
-  const auto seconds = patient.explained_by({Phase::other});
-  if (!seconds) return 0;
-  const std::string other = " s other at ";
   double most = 0;
-  for (const Fact* spot : patient.facts("hotspot")) {
-    const size_t at = spot->value.find(other);
-    const double spent = std::strtod(spot->value.c_str(), nullptr);
-    if (at == std::string::npos || spent <= most) continue;
-    most = spent;
-    line = spot->value.substr(at + other.size());
+  for (const OwnLine& own : own_lines(patient)) {
+    if (own.seconds <= most) continue;
+    most = own.seconds;
+    line = own.place;
   }
-  return *seconds;
+  return patient.explained_by({Phase::other}).value_or(0);
 }
 
 bool by_memory(const Case& patient, Finding& finding) {

@@ -2,12 +2,51 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "isochron/diagnose/rules.h"
 #include "isochron/diagnose/whole_run.h"
 
 namespace isochron::rules {
+namespace {
+
+// Functions the training loop itself lies in.
+bool may_train(const std::string& function) {
+  for (const char* part : {"<", "train", "epoch", "fit", "main", "run", "step", "loop"})
+    if (function.find(part) != std::string::npos) return true;
+  return false;
+}
+
+// Seconds of slow epochs in the function of the program's own that only they call, and where it is.
+double in_new_function(const Case& patient, std::string& place) {
+  struct Use {
+    double slow = 0;
+    bool usual = false;
+    std::string place;
+  };
+  std::map<std::string, Use> functions;
+  for (const OwnLine& line : own_lines(patient)) {
+    Use& use = functions[line.place.substr(line.place.find(' ') + 1)];
+    use.place = line.place;
+    for (size_t i = 0; i < patient.epochs().size(); ++i) {
+      if (patient.epoch(i).index != line.epoch) continue;
+      if (patient.shape.slow(i))
+        use.slow += line.seconds;
+      else
+        use.usual = true;
+    }
+  }
+  double most = 0;
+  for (const auto& [function, use] : functions)
+    if (!use.usual && !may_train(function) && use.slow > most) {
+      most = use.slow;
+      place = use.place;
+    }
+  return most;
+}
+
+}  // namespace
 
 void train_callback(const Case& patient, std::vector<Finding>& findings) {
   if (patient.empty()) return;
@@ -29,6 +68,15 @@ void train_callback(const Case& patient, std::vector<Finding>& findings) {
     finding.evidence.push_back(
         fmt::format("slow epochs spend {} more in callbacks or after their last step", time_text(*seconds)));
     for (std::string& line : patient.spans_text({Phase::callback})) finding.evidence.push_back(std::move(line));
+  }
+  std::string place;
+  if (const double seconds = in_new_function(patient, place); !healthy && finding.seconds == 0 &&
+                                                              patient.shape.symptom != Symptom::slow_first &&
+                                                              seconds > 0.5 * patient.shape.extra_total) {
+    finding.seconds = std::min(seconds, patient.shape.extra_total);
+    finding.confidence = 0.65;
+    finding.evidence.push_back(
+        fmt::format("slow epochs spend {} at {}, which other epochs do not reach", time_text(seconds), place));
   }
   // Event files show how long an epoch goes on after its last step. In Keras only validation and callbacks run there.
   const auto tail = [&](size_t i) { return patient.epoch(i).tail_seconds; };
