@@ -390,6 +390,20 @@ TEST(Rules, Stuck) {
   expect(run, Symptom::healthy, Cause::none);
 }
 
+TEST(Rules, LoopThatComputesForEver) {
+  RunRecord run = run_of({0.21, 0.25, 0.19});
+  run.planned_epochs = 6;
+  run.facts.push_back({"silence", "232.0", "watch"});
+  run.facts.push_back({"stall.state", "slow", "watch"});
+  run.facts.push_back({"stall.summary", "it computes on 1.0 CPU cores at train.py:11 sample", "watch"});
+  run.facts.push_back({"finished", "still running", "watch"});
+  EXPECT_EQ(diagnose(run)[0].symptom, Symptom::healthy) << "nobody ended it";
+  run.facts.push_back({"ended.by", "signal 15", "watch"});
+  expect(run, Symptom::stuck, Cause::unknown);
+  run.planned_epochs = 3;  // what comes after the last epoch may take any time
+  EXPECT_EQ(diagnose(run)[0].symptom, Symptom::healthy);
+}
+
 TEST(Rules, Died) {
   const auto with = [](const char* key, const std::vector<double>& epochs) {
     RunRecord run = run_of(epochs);

@@ -41,11 +41,35 @@ bool by_observation(const Case& patient, std::vector<Finding>& findings) {
   return true;
 }
 
+// Watched until somebody ended it: it computed, but for so long without a word that it was no epoch any more.
+bool by_silence(const Case& patient, std::vector<Finding>& findings) {
+  constexpr double kLeast = 30, kTimes = 20;  // seconds, and the longest epoch so often
+  const auto silence = patient.number("silence");
+  const auto summary = patient.facts("stall.summary");
+  if (summary.empty() || summary.back()->value.find("it computes") == std::string::npos) return false;
+  if (!silence || patient.epochs().size() < 2 || patient.facts("ended.by").empty()) return false;
+  if (patient.run.planned_epochs && patient.epochs().back().index >= *patient.run.planned_epochs) return false;
+  double longest = 0;
+  for (const Epoch& epoch : patient.epochs()) longest = std::max(longest, epoch.seconds);
+  if (*silence < kLeast || *silence < kTimes * longest) return false;
+  Finding finding{Cause::unknown, 0, 0.7};
+  finding.symptom = Symptom::stuck;
+  finding.summary =
+      fmt::format("a loop did not end: nothing came for {} after epoch {}, and no epoch before took longer than {}",
+                  time_text(*silence), patient.epochs().back().index, time_text(longest));
+  // "slow, not stuck: it computes on …" was said before so much time had passed.
+  finding.evidence.push_back(summary.back()->value.substr(summary.back()->value.find("it computes")));
+  for (const Fact* line : patient.facts("stall.stack"))
+    if (finding.evidence.size() <= kMostStackLines) finding.evidence.push_back("stack: " + line->value);
+  findings.push_back(std::move(finding));
+  return true;
+}
+
 }  // namespace
 
 void stuck(const Case& patient, std::vector<Finding>& findings) {
   const RunRecord& run = patient.run;
-  if (by_observation(patient, findings)) return;
+  if (by_observation(patient, findings) || by_silence(patient, findings)) return;
   for (const Told& row : kTold) {
     const auto facts = patient.facts(row.key);
     if (facts.empty()) continue;
