@@ -42,8 +42,15 @@ class Clock : public Callback {
   explicit Clock(BenchResult& result) : result_(result) {}
   void on_epoch_begin(int, const Logs&) override { epoch_start_ = monotonic_ns(); }
   void on_epoch_end(int, const Logs&) override {
-    result_.epochs_ms.push_back(seconds_between(epoch_start_, monotonic_ns()) * 1e3);
-    result_.rss_by_epoch.push_back(static_cast<double>(exact_resident_bytes()) / (1 << 20));
+    const int64_t now = monotonic_ns();
+    result_.epochs_ms.push_back(seconds_between(epoch_start_, now) * 1e3);
+    // Looking at every page leaves little in the caches for the next epoch, which may last microseconds.
+    constexpr int64_t kGapNs = 3'000'000;
+    if (now - rss_read_ > kGapNs) {
+      rss_ = static_cast<double>(exact_resident_bytes()) / (1 << 20);
+      rss_read_ = now;
+    }
+    result_.rss_by_epoch.push_back(rss_);
   }
   void on_train_batch_end(int64_t, const Logs&) override {
     if (!result_.first_step_ns) result_.first_step_ns = monotonic_ns();
@@ -51,7 +58,8 @@ class Clock : public Callback {
 
  private:
   BenchResult& result_;
-  int64_t epoch_start_ = 0;
+  int64_t epoch_start_ = 0, rss_read_ = 0;
+  double rss_ = 0;
 };
 
 std::vector<BenchWorkload>& workloads() {

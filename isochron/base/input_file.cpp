@@ -82,6 +82,13 @@ class ZstdUnpacker : public Unpacker {
 
 enum class Packing { none, gzip, zstd };
 
+Packing packing_of(const void* start, size_t bytes) {
+  const auto* magic = static_cast<const unsigned char*>(start);
+  if (bytes >= 2 && magic[0] == 0x1f && magic[1] == 0x8b) return Packing::gzip;
+  if (bytes >= 4 && magic[0] == 0x28 && magic[1] == 0xb5 && magic[2] == 0x2f && magic[3] == 0xfd) return Packing::zstd;
+  return Packing::none;
+}
+
 }  // namespace
 
 struct InputFile::State {
@@ -115,9 +122,7 @@ struct InputFile::State {
     file_bytes = info.st_size;
     unsigned char magic[4] = {};
     const ssize_t got = regular ? pread(fd, magic, sizeof magic, 0) : 0;
-    if (got >= 2 && magic[0] == 0x1f && magic[1] == 0x8b) packing = Packing::gzip;
-    if (got == 4 && magic[0] == 0x28 && magic[1] == 0xb5 && magic[2] == 0x2f && magic[3] == 0xfd)
-      packing = Packing::zstd;
+    if (got > 0) packing = packing_of(magic, static_cast<size_t>(got));
     if (regular && packing == Packing::none) posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     start_unpacking();
   }
@@ -152,6 +157,9 @@ InputFile& InputFile::operator=(InputFile&&) noexcept = default;
 size_t InputFile::read(void* to, size_t bytes) {
   char* out = static_cast<char*>(to);
   const size_t got = state_->unpacker ? state_->unpacker->read(out, bytes) : state_->read_plain(out, bytes);
+  if (!state_->regular && state_->offset == 0 && packing_of(out, got) != Packing::none)
+    fail<FileError>("read", "{}: compressed data comes out of a pipe; unpack it in front, with `zcat` or `zstdcat`",
+                    path());
   state_->offset += static_cast<int64_t>(got);
   if (state_->offset > state_->max_bytes)
     fail<FileError>("read", "{}: more than the limit of {} bytes comes out of it", path(), state_->max_bytes);
@@ -165,7 +173,8 @@ void InputFile::seek(int64_t offset) {
     return;
   }
   if (offset < state_->offset) {
-    if (!state_->regular) fail<FileError>("read", "{}: a pipe can't be read again from {}", path(), offset);
+    if (!state_->regular)
+      fail<FileError>("read", "{}: a pipe can't be read again from {}; put it into a file", path(), offset);
     state_->start_unpacking();
   }
   std::vector<char> skipped(std::min<size_t>(kPiece, static_cast<size_t>(offset - state_->offset)));

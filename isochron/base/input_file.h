@@ -4,8 +4,9 @@
 //   while (size_t got = file.read(buffer, sizeof buffer)) …
 //   file.seek(offset);                     // of unpacked bytes
 //
-// Reading uses bounded memory whatever the file claims. Everything throws FileError naming the path, and the offset
-// where packed data is damaged or ends too early. One thread at a time.
+// Pipes are read once, from start to end; what comes packed out of them is refused. Reading uses bounded memory
+// whatever the file claims. Everything throws FileError naming the path, and the offset where packed data is damaged or
+// ends too early. One thread at a time.
 #pragma once
 
 #include <cstdint>

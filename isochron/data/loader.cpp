@@ -58,8 +58,10 @@ class WeightedSampler : public Sampler {
         replacement_(options.replacement),
         seed_(seed_or_fresh(options.seed)) {
     const auto positive = std::count_if(weights_.begin(), weights_.end(), [](double w) { return w > 0; });
-    if (positive == 0 || std::any_of(weights_.begin(), weights_.end(), [](double w) { return !(w >= 0); }))
-      fail<ValueError>("weighted_random_sampler", "weights must be at least 0, and one of them more");
+    for (const double weight : weights_)
+      if (!(weight >= 0 && std::isfinite(weight)))
+        fail<ValueError>("weighted_random_sampler", "weights are at least 0 and finite, got {}", weight);
+    if (positive == 0) fail<ValueError>("weighted_random_sampler", "at least one weight must be more than 0");
     if (samples < 1 || (!replacement_ && samples > positive))
       fail<ValueError>("weighted_random_sampler", "can't draw {} of {} elements with a weight{}", samples, positive,
                        replacement_ ? "" : " without replacement");

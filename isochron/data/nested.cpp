@@ -1,7 +1,11 @@
 // Stages with data sets inside: flat_map, interleave, group_by_window, sample_from_datasets.
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <map>
+#include <numeric>
 
 #include "isochron/base/rng.h"
 #include "isochron/data/run.h"
@@ -364,7 +368,10 @@ class SampleStage : public StageOf<SampleStage> {
   SampleStage(std::vector<StagePtr> inputs, std::vector<double> weights, SampleOptions options)
       : StageOf(std::move(inputs)), weights_(std::move(weights)), options_(options) {}
   std::string describe() const override { return fmt::format("sample_from_datasets({})", inputs().size()); }
-  std::string fingerprint() const override { return fmt::format("{}:{}", describe(), *options_.seed); }
+  std::string fingerprint() const override {
+    return fmt::format("{}:{}:{}:{}", describe(), *options_.seed, fmt::join(weights_, ","),
+                       options_.stop_on_empty_dataset);
+  }
   int64_t size() const override {
     if (options_.stop_on_empty_dataset) return kUnknownSize;
     int64_t sum = 0;
@@ -406,10 +413,14 @@ StagePtr group_by_window_stage(StagePtr input, KeyFunction key, ReduceFunction r
 Dataset sample_from_datasets(const std::vector<Dataset>& datasets, std::vector<double> weights, SampleOptions options) {
   if (datasets.empty()) fail<ValueError>("sample_from_datasets", "needs at least one data set");
   if (weights.empty()) weights.assign(datasets.size(), 1);
-  if (weights.size() != datasets.size() ||
-      std::any_of(weights.begin(), weights.end(), [](double w) { return !(w >= 0); }))
-    fail<ValueError>("sample_from_datasets", "needs one weight of at least 0 for each of the {} data sets, got {}",
-                     datasets.size(), weights.size());
+  if (weights.size() != datasets.size())
+    fail<ValueError>("sample_from_datasets", "needs a weight for each of the {} data sets, got {}", datasets.size(),
+                     weights.size());
+  for (const double weight : weights)
+    if (!(weight >= 0 && std::isfinite(weight)))
+      fail<ValueError>("sample_from_datasets", "weights are at least 0 and finite, got {}", weight);
+  if (std::accumulate(weights.begin(), weights.end(), 0.0) == 0)
+    fail<ValueError>("sample_from_datasets", "at least one of the weights must be more than 0");
   if (!options.seed) options.seed = get_seed() * 0x9e3779b97f4a7c15u + take_random_streams(1);
   std::vector<StagePtr> stages;
   for (const Dataset& dataset : datasets) stages.push_back(dataset.stage());

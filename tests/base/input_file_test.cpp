@@ -7,11 +7,13 @@
 #include "isochron/base/error.h"
 #include "isochron/base/files.h"
 #include "isochron/base/page_cache.h"
+#include "tests/base/fifo.h"
 
 namespace isochron {
 namespace {
 
 using testing::HasSubstr;
+using testing::ThrowsMessage;
 
 std::string gzipped(const std::string& text) {
   std::string out(compressBound(text.size()) + 64, '\0');
@@ -124,6 +126,24 @@ TEST(PageCache, TellsWhatIsResident) {
   EXPECT_FALSE(drop_from_page_cache(folder.file("absent")));
   const DiskReads before = disk_reads_of_this_thread();
   EXPECT_GE((disk_reads_of_this_thread() - before).bytes, 0);
+}
+
+TEST(InputFile, PipesAreReadOnceAndNotUnpacked) {
+  const TempFolder folder;
+  {
+    const Fifo fifo(folder.file("plain"), "a pipe");
+    InputFile file(folder.file("plain"));
+    char text[16];
+    EXPECT_EQ(std::string(text, file.read(text, sizeof text)), "a pipe");
+    EXPECT_THAT([&] { file.seek(0); }, ThrowsMessage<FileError>(HasSubstr("a pipe can't be read again from 0")));
+  }
+  for (const std::string& packed : {gzipped("text"), zstd_packed("text")}) {
+    const std::string path = folder.file(packed.substr(0, 1) == "\x1f" ? "gzip" : "zstd");
+    const Fifo fifo(path, packed);
+    InputFile file(path);
+    char text[64];
+    EXPECT_THAT([&] { file.read(text, sizeof text); }, ThrowsMessage<FileError>(HasSubstr("zcat")));
+  }
 }
 
 }  // namespace

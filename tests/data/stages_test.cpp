@@ -142,7 +142,21 @@ TEST(Stages, SampleFromDatasetsKeepsWeights) {
   EXPECT_LT(
       numbers(sample_from_datasets({range(3), range(500)}, {}, {.seed = 1, .stop_on_empty_dataset = true})).size(),
       100u);
-  EXPECT_THROW(sample_from_datasets({a, b}, {1}), ValueError);
+  EXPECT_NE(sample_from_datasets({a, b}, {1, 2}, {.seed = 5}).stage()->fingerprint(),
+            sample_from_datasets({a, b}, {1, 3}, {.seed = 5}).stage()->fingerprint())
+      << "a cache behind it would be taken for this one's";
+  const auto error_of = [&](std::vector<double> weights) {
+    try {
+      sample_from_datasets({a, b}, std::move(weights));
+    } catch (const ValueError& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing was thrown");
+  };
+  EXPECT_THAT(error_of({1}), testing::HasSubstr("a weight for each of the 2 data sets, got 1"));
+  EXPECT_THAT(error_of({1, -0.5}), testing::HasSubstr("at least 0 and finite, got -0.5"));
+  EXPECT_THAT(error_of({1, INFINITY}), testing::HasSubstr("got inf"));
+  EXPECT_THAT(error_of({0, 0}), testing::HasSubstr("more than 0"));
 }
 
 TEST(Stages, ApplyAndCollate) {

@@ -246,8 +246,7 @@ class CsvRows : public IndexedSource {
   mutable std::atomic<size_t> last_block_{0};
 };
 
-// Block by block; the next one is unpacked and parsed by another thread meanwhile, unless it comes from a pipe, which
-// might never give it.
+// Block by block; the next one is unpacked and parsed by another thread meanwhile.
 class CsvStreamReader : public StreamReader {
  public:
   CsvStreamReader(const std::string& path, std::shared_ptr<const Schema> schema, const CsvOptions& options,
@@ -265,7 +264,7 @@ class CsvStreamReader : public StreamReader {
       row_ = block_.rows.count = 0;  // also when the next line throws
       block_ = ahead_.valid() ? ahead_.get() : read_block();
       if (block_.rows.count == 0 && block_.last) return false;
-      if (reader_.in_file() && !block_.last) {
+      if (!block_.last) {
         const SignalsBlocked signals;
         ahead_ = std::async(std::launch::async, [this] { return read_block(); });
       }
@@ -367,6 +366,11 @@ Dataset csv(const std::string& pattern, const CsvOptions& options) {
   if (options.in_memory) return from_source(std::make_shared<const CsvRows>(std::move(paths), options, stacked));
   BlockReader reader(paths[0], options.max_row_bytes);
   Start start = read_start(reader);
+  if (!reader.in_file())
+    fail<FileError>("csv",
+                    "{}: a pipe can be read only once, a stream of rows starts anew in every pass; leave "
+                    "in_memory on, or put it into a file",
+                    paths[0]);
   auto schema = std::make_shared<const Schema>(
       csv_file::infer_schema(paths[0], start.block.text(), options, stacked, start.data_at));
   return from_source(std::make_shared<const FileStream>("csv", std::move(paths), [=](const std::string& path) {
