@@ -253,6 +253,19 @@ TEST(Rules, RewrittenFileThatGrows) {
   expect(noisy, Symptom::slow_overall, Cause::disk_temp_growth);
 }
 
+TEST(Rules, CompilingInEveryEpoch) {
+  RunRecord run = run_of({8.5, 7.7, 9.3, 9.5, 8.6}, "");
+  for (size_t i = 0; i < 5; ++i) phase(run, i, Phase::compile, 0.9 * run.epochs[i].seconds);
+  expect(run, Symptom::slow_overall, Cause::compute_retrace);
+  for (size_t i = 1; i < 5; ++i) run.epochs[i].phases[static_cast<size_t>(Phase::compile)] = 0;  // once only
+  expect(run, Symptom::healthy, Cause::none);
+
+  RunRecord later = run_of({1.0, 1.0, 1.0, 4.0, 4.1, 3.9});
+  for (size_t i = 3; i < 6; ++i) phase(later, i, Phase::compile, 2.8);
+  for (size_t i = 0; i < 3; ++i) phase(later, i, Phase::forward, 1);
+  expect(later, Symptom::slower_later, Cause::compute_retrace);
+}
+
 TEST(Rules, FunctionOfTheProgramThatOnlySlowEpochsCall) {
   RunRecord run = run_of({1.2, 1.1, 1.1, 1.2, 3.6, 3.5, 3.4, 3.7});
   for (int epoch = 1; epoch <= 8; ++epoch) {

@@ -7,6 +7,25 @@
 #include "isochron/diagnose/rules.h"
 
 namespace isochron::rules {
+namespace {
+
+// Watched: share of the epochs after the first in which graphs were built and compiled, if it is so in most of them.
+double by_phases(const Case& patient) {
+  constexpr double kLeastShare = 0.25;  // of an epoch
+  double all = 0, building = 0;
+  size_t epochs = 0, built = 0;
+  for (size_t i = 1; i < patient.epochs().size(); ++i) {
+    const auto traced = patient.phase(i, Phase::trace), compiled = patient.phase(i, Phase::compile);
+    if (!traced || !compiled) continue;
+    ++epochs;
+    if (*traced + *compiled > kLeastShare * patient.epoch(i).seconds) ++built;
+    all += patient.epoch(i).seconds;
+    building += *traced + *compiled;
+  }
+  return epochs >= 2 && built * 3 >= epochs * 2 ? building / all : 0;
+}
+
+}  // namespace
 
 void compute_retrace(const Case& patient, std::vector<Finding>& findings) {
   Finding finding{Cause::compute_retrace};
@@ -26,6 +45,13 @@ void compute_retrace(const Case& patient, std::vector<Finding>& findings) {
     finding.evidence.push_back(fmt::format("the trace shows a graph built in {} of {} later steps, {} of their time",
                                            tracing, profile.steps.size() - 1,
                                            percent_text(seconds / std::max(steps_total(profile, 1), 1e-9))));
+  }
+  if (const double seen = by_phases(patient); seen > 0) {
+    share = std::max(share, seen);
+    finding.confidence = std::max(finding.confidence, 0.92);
+    finding.evidence.push_back(
+        fmt::format("{} of the time after the first epoch went into tracing and compiling, which once would have done",
+                    percent_text(seen)));
   }
   const auto warnings = patient.facts("retracing"), recompiles = patient.facts("recompile");
   for (const Fact* warning : warnings) {
@@ -52,6 +78,19 @@ void compute_retrace(const Case& patient, std::vector<Finding>& findings) {
     finding.evidence.push_back(
         fmt::format("torch.compile: \"{}\" ({} such lines)", recompiles.front()->value, recompiles.size()));
     finding.confidence = std::max(finding.confidence, 0.75);
+  }
+  // Watched: slow epochs, not the first, are slow because they build graphs.
+  const bool later = patient.shape.symptom != Symptom::healthy && patient.shape.symptom != Symptom::slow_first;
+  if (const auto more = patient.explained_by({Phase::trace, Phase::compile});
+      later && more && *more > 0.4 * patient.shape.extra_total) {
+    finding.overall = false;
+    finding.seconds = *more;
+    finding.confidence = 0.92;
+    finding.summary = fmt::format("slow epochs trace and compile functions again, for {}", time_text(*more));
+    finding.evidence.push_back(
+        fmt::format("slow epochs spend {} more on tracing and compiling than usual ones", time_text(*more)));
+    findings.push_back(std::move(finding));
+    return;
   }
   if (finding.evidence.empty()) return;
   if (share == 0) {
