@@ -253,12 +253,22 @@ TEST(Rules, RewrittenFileThatGrows) {
   expect(noisy, Symptom::slow_overall, Cause::disk_temp_growth);
 }
 
+TEST(Rules, InputThatBecomesSlowerStill) {
+  RunRecord run = run_of({1.2, 1.1, 1.0, 1.0, 2.4, 2.5, 2.2, 2.4});
+  for (size_t i = 0; i < 8; ++i) phase(run, i, Phase::input, 0.8 * run.epochs[i].seconds);
+  expect(run, Symptom::slower_later, Cause::input_bound);
+}
+
 TEST(Rules, CompilingInEveryEpoch) {
   RunRecord run = run_of({8.5, 7.7, 9.3, 9.5, 8.6}, "");
   for (size_t i = 0; i < 5; ++i) phase(run, i, Phase::compile, 0.9 * run.epochs[i].seconds);
   expect(run, Symptom::slow_overall, Cause::compute_retrace);
   for (size_t i = 1; i < 5; ++i) run.epochs[i].phases[static_cast<size_t>(Phase::compile)] = 0;  // once only
   expect(run, Symptom::healthy, Cause::none);
+
+  RunRecord noisy = run_of({3.5, 3.0, 3.4, 5.2, 6.2, 5.6, 4.1, 4.3}, "keras");
+  for (size_t i = 0; i < 8; ++i) phase(noisy, i, Phase::trace, 0.8 * noisy.epochs[i].seconds);
+  expect(noisy, Symptom::slow_overall, Cause::compute_retrace);
 
   RunRecord later = run_of({1.0, 1.0, 1.0, 4.0, 4.1, 3.9});
   for (size_t i = 3; i < 6; ++i) phase(later, i, Phase::compile, 2.8);

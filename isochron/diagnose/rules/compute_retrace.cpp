@@ -46,7 +46,8 @@ void compute_retrace(const Case& patient, std::vector<Finding>& findings) {
                                            tracing, profile.steps.size() - 1,
                                            percent_text(seconds / std::max(steps_total(profile, 1), 1e-9))));
   }
-  if (const double seen = by_phases(patient); seen > 0) {
+  const double seen = by_phases(patient);
+  if (seen > 0) {
     share = std::max(share, seen);
     finding.confidence = std::max(finding.confidence, 0.92);
     finding.evidence.push_back(
@@ -82,7 +83,7 @@ void compute_retrace(const Case& patient, std::vector<Finding>& findings) {
   // Watched: slow epochs, not the first, are slow because they build graphs.
   const bool later = patient.shape.symptom != Symptom::healthy && patient.shape.symptom != Symptom::slow_first;
   if (const auto more = patient.explained_by({Phase::trace, Phase::compile});
-      later && more && *more > 0.4 * patient.shape.extra_total) {
+      seen == 0 && later && more && *more > 0.4 * patient.shape.extra_total) {
     finding.overall = false;
     finding.seconds = *more;
     finding.confidence = 0.92;

@@ -11,7 +11,8 @@
 namespace isochron::rules {
 namespace {
 
-constexpr double kBound = 0.4;  // share of the time waiting for data from which the input is the bottleneck
+constexpr double kChanged = 1.7;  // epochs so much longer for good, by waiting, are the story even if all of them wait
+constexpr double kBound = 0.4;    // share of the time waiting for data from which the input is the bottleneck
 
 // Whether the traced steps are as long as those of slow epochs are.
 bool of_slow_epochs(const Case& patient) {
@@ -93,11 +94,14 @@ void input_bound(const Case& patient, std::vector<Finding>& findings) {
   if (finding.evidence.empty()) return;
   const auto hint = patient.facts("input.workers");
   if (!hint.empty()) finding.evidence.push_back(fmt::format("\"{}\" ({})", hint.front()->value, hint.front()->source));
-  if (patient.shape.symptom != Symptom::healthy && !patient.dwarfs_extra(share * patient.total)) {
-    // What waiting explains of the extra time: only what slow epochs waited beyond the others.
-    const double more = patient.explained([&](size_t i) {
-      return patient.epoch(i).input_seconds ? patient.epoch(i).input_seconds : patient.phase(i, Phase::input);
-    });
+  // What waiting explains of the extra time: only what slow epochs waited beyond the others.
+  const double more = patient.explained([&](size_t i) {
+    return patient.epoch(i).input_seconds ? patient.epoch(i).input_seconds : patient.phase(i, Phase::input);
+  });
+  const Symptom symptom = patient.shape.symptom;
+  const bool lasting = symptom == Symptom::slowing || symptom == Symptom::slower_later;
+  const bool changed = lasting && patient.shape.ratio > kChanged && more > 0.5 * patient.shape.extra_total;
+  if (symptom != Symptom::healthy && (changed || !patient.dwarfs_extra(share * patient.total))) {
     finding.overall = false;
     finding.seconds = more;
     if (known == 0) {
