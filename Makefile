@@ -31,7 +31,7 @@ test-frameworks: deps build
 	@cd bench && python3 -c "import contestants; contestants.install_peers(print)"
 	@$(FRAMEWORKS) -m pip install --quiet -r tests/scenarios/requirements.txt
 	@cmake --build --preset release -j $(JOBS) --target example_tensorboard_logs
-	@$(FRAMEWORKS) tests/train/tensorboard_reads.py build/examples/example_tensorboard_logs
+	@$(FRAMEWORKS) tests/train/tensorboard_reads.py build/bin/example_tensorboard_logs
 	@python3 tests/scenarios/run.py --isochron build/bin/isochron --frameworks $(FRAMEWORKS)
 	@python3 tests/runs/live.py build/bin/isochron --python $(FRAMEWORKS)
 

@@ -273,7 +273,7 @@ class Trainer : public TrainRun {
     history_.restore(state.part("history"));
     restore_callback_states(state, options_.callbacks);
     restore_random_state(state);
-    if (options_.verbose > 0) progress_.say(resume_.sentence(options_.epochs, model_.stop_training));
+    if (options_.verbose > 0) progress_.say(resume_.sentence(options_.epochs, step_, model_.stop_training));
   }
 
   // What the history knows of this epoch. Values of validation exist for every validation_freq-th epoch only.

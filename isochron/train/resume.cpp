@@ -43,11 +43,11 @@ Checkpoint Resume::take() {
   return out;
 }
 
-std::string Resume::sentence(int epochs, bool stopped) const {
+std::string Resume::sentence(int epochs, int64_t step, bool stopped) const {
   if (stopped || info_.epoch >= epochs)
     return fmt::format("resumed from {}: training had ended after epoch {}", info_.path, info_.epoch);
   const double seconds = static_cast<double>(spent_ns_ + monotonic_ns() - begin_ns_) * 1e-9;
-  std::string text = fmt::format("resumed from {}: epoch {}, step {}, {}", info_.path, info_.epoch + 1, info_.step + 1,
+  std::string text = fmt::format("resumed from {}: epoch {}, step {}, {}", info_.path, info_.epoch + 1, step + 1,
                                  seconds_text(seconds));
   if (info_.threads != get_num_threads())
     text += fmt::format(" (saved with {} threads, now {}: the same training, to rounding)", info_.threads,

@@ -18,8 +18,9 @@ class Resume {
   int epoch() const { return info_.epoch; }
   int64_t step() const { return info_.step; }
   Checkpoint take();
-  // "resumed from run/ckpt-0006: epoch 7, step 412, 3 ms", after the state has been restored.
-  std::string sentence(int epochs, bool stopped) const;
+  // "resumed from run/ckpt-0006: epoch 7, step 412, 3 ms", after the state has been restored and `step` steps of that
+  // epoch need not be done again.
+  std::string sentence(int epochs, int64_t step, bool stopped) const;
 
  private:
   bool look_in(const std::string& path, bool must);

@@ -23,8 +23,10 @@ constexpr double kBusy = 0.5;  // of a CPU
 
 std::string thread_text(const ThreadState& thread, double busy) {
   std::string text = fmt::format("thread {} ({})", thread.tid, thread.name);
-  if (thread.state == 'R' || busy > kBusy)
+  if (busy > kBusy)
     text += fmt::format(", computing ({:.0f} % of a CPU)", busy * 100);
+  else if (thread.state == 'R')  // it has just woken, or waits for a core
+    text += fmt::format(", runnable ({:.0f} % of a CPU)", busy * 100);
   else if (thread.state == 'D')
     text += ", waiting for a disk";
   else

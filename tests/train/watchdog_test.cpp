@@ -16,6 +16,7 @@ namespace isochron {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -71,11 +72,11 @@ TEST(Watchdog, NamesTheMapThatDoesNotReturn) {
   const History history = model.fit(
       gated(gate, 13, 2), {.epochs = 1, .verbose = 0, .watchdog = reports.options(OnStall::warn, gate.get())});
   ASSERT_EQ(reports.texts.size(), 1u);
-  EXPECT_THAT(
-      reports.texts[0],
-      AllOf(HasSubstr("no step has ended for"), HasSubstr(": stuck, in epoch 1 of 1"), HasSubstr("phase     input"),
-            HasSubstr("map(decode, 2 in parallel) has been at element 13 for"), HasSubstr("(isochron-data), asleep"),
-            HasSubstr("wait_at_a_gate"), HasSubstr("of memory available")));
+  EXPECT_THAT(reports.texts[0],
+              AllOf(HasSubstr("no step has ended for"), HasSubstr(": stuck, in epoch 1 of 1"),
+                    HasSubstr("phase     input"), HasSubstr("map(decode, 2 in parallel) has been at element 13 for"),
+                    AnyOf(HasSubstr("(isochron-data), asleep"), HasSubstr("(isochron-data), runnable")),
+                    HasSubstr("wait_at_a_gate"), HasSubstr("of memory available")));
   ASSERT_TRUE(history.record().find_fact("watchdog"));
   EXPECT_THAT(history.record().find_fact("watchdog")->value, HasSubstr("stuck"));
 }
@@ -184,6 +185,59 @@ TEST(Watchdog, AbortsWithACheckpointFromWhichTrainingGoesOnExactly) {
   const History resumed = fresh.fit(gated(open, 13, 2), {.epochs = 3, .verbose = 0, .resume = folder.path()});
   EXPECT_EQ(resumed.metrics(), expected.metrics());
 }
+
+// The same rows where elements have no numbers: behind a filter, and out of a generator that is itself what gets stuck.
+data::Dataset gated_filter(std::shared_ptr<Gate> gate, int64_t stuck, int64_t threads) {
+  return gated(std::move(gate), stuck, threads)
+      .unbatch()
+      .filter([](const Tensor&, const Tensor&) { return true; })
+      .batch(4)
+      .prefetch();
+}
+data::Dataset gated_generator(std::shared_ptr<Gate> gate, int64_t stuck, int64_t) {
+  return data::from_generator([=] {
+           return [=, next = int64_t{0}]() mutable -> std::optional<data::Element> {
+             if (next == 40) return std::nullopt;
+             if (next++ == stuck) wait_at_a_gate(*gate);
+             return data::make_element(ones({3}).eval(), ones({1}).eval());
+           };
+         })
+      .batch(4)
+      .prefetch();
+}
+
+class WatchdogAbortsStreams : public testing::TestWithParam<decltype(&gated)> {};
+
+// Nobody can tell the place of a stream that is stuck; the weights are those of the last step all the same.
+TEST_P(WatchdogAbortsStreams, WithACheckpointFromWhichTheEpochBeginsAnew) {
+  const TempFolder folder;
+  const auto gate = std::make_shared<Gate>();
+  Reports reports;
+  Sequential model = small_model();
+  const auto saving = std::make_shared<ModelCheckpoint>(folder.file("c-{epoch}"));
+  std::string message;
+  try {
+    const data::Dataset input = GetParam()(gate, 13, 2);
+    model.fit(input, {.epochs = 3, .verbose = 0, .callbacks = {saving}, .watchdog = reports.options(OnStall::abort)});
+  } catch (const StallError& error) {
+    message = error.what();
+  }
+  gate->open = true;
+  EXPECT_THAT(message, AllOf(HasSubstr("ended by the watchdog after 3 steps"),
+                             HasSubstr("the last one is on disk: " + folder.file("aborted"))));
+  EXPECT_EQ(verify_checkpoint(folder.file("aborted")).step, 3);
+  Sequential fresh = small_model();
+  fresh.build({4, 3});
+  fresh.load_weights(folder.file("aborted"));
+  EXPECT_TRUE(same_elements(fresh.get_weights()[0], model.get_weights()[0]));
+  testing::internal::CaptureStderr();
+  const History resumed = fresh.fit(GetParam()(gate, 13, 2), {.epochs = 3, .verbose = 2, .resume = folder.path()});
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              AllOf(HasSubstr("whose input was stuck: epoch 1 begins anew"), HasSubstr("aborted: epoch 1, step 1, ")));
+  EXPECT_EQ(resumed.epochs().size(), 3u);
+}
+
+INSTANTIATE_TEST_SUITE_P(FilterAndGenerator, WatchdogAbortsStreams, testing::Values(&gated_filter, &gated_generator));
 
 TEST(Watchdog, SaysNothingWhileStepsEnd) {
   Reports reports;
