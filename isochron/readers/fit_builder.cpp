@@ -170,7 +170,9 @@ void FitBuilder::end_epoch(const LogEvent& event, std::optional<double> time) {
   if (event.steps) draft.steps = event.steps;
   if (event.data_time && !event.step && draft.printed && event.data_time->value <= draft.printed->value)
     draft.input = event.data_time->value;
-  if (event.examples_rate && draft.printed) draft.examples = event.examples_rate->value * draft.printed->value;
+  if (event.examples) draft.examples = event.examples;
+  if (event.examples_rate && !event.examples && draft.printed)
+    draft.examples = event.examples_rate->value * draft.printed->value;
   if (fit().tokens) draft.tokens = fit().tokens;
   for (const auto& [name, value] : event.metrics)
     if (draft.metrics.size() < kMostMetrics) draft.metrics[name] = value;

@@ -180,6 +180,12 @@ void store_time(std::string_view key, const Measured& time, LogEvent& event, std
   }
 }
 
+bool counts_data(std::string_view name) {
+  for (const std::string_view one : {"examples", "samples", "images", "sequences", "sentences", "rows", "records"})
+    if (name == one) return true;
+  return false;
+}
+
 struct Quantities {
   std::optional<Measured> time;
   int numbers = 0;  // how many others there are
@@ -261,9 +267,14 @@ Quantities find_quantities(std::string_view line, std::string_view lower_line, s
         store_time(key, *number * (has_any(key, {"ms", "milli"}) ? 1e-3 : 1), event, train, out.time, named);
       } else {
         ++out.numbers;
-        if (!name.empty() && number->value == static_cast<double>(static_cast<int64_t>(number->value))) {
+        constexpr double kLargestCount = 1e15;
+        if (!name.empty() && number->value < kLargestCount && number->value == std::floor(number->value)) {
           counted = name;
           count = number->value;
+          // Of this epoch, unless it says that earlier ones count too.
+          if (counts_data(name) && !has_any(key, {"seen", "total", "so far"}) && !unit.literal(" seen") &&
+              !unit.literal(" so far"))
+            event.examples = count;
           if (name == "updates" || name == "steps" || name == "batches" || name == "iterations")
             event.steps = static_cast<int64_t>(count);
         }

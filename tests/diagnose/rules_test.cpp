@@ -293,6 +293,18 @@ TEST(Rules, LittleMoreInTheFirstEpochIsOrdinary) {
   EXPECT_EQ(diagnose(run_of({2.6, 1.2, 1.2, 1.2, 1.2}))[0].symptom, Symptom::slow_first);
 }
 
+TEST(Rules, FileThatIsLongerThanItWasOnAverage) {
+  RunRecord run = run_of({0.3, 0.4, 0.8, 0.9, 0.84, 0.88, 0.95, 1.0, 1.1});
+  for (size_t i = 0; i < 9; ++i) phase(run, i, Phase::checkpoint, run.epochs[i].seconds - 0.2);
+  count(run, sample_key::write_chars, [](size_t i) { return i % 2 ? 40e6 : 140e6; });
+  EXPECT_EQ(diagnose(run)[0].cause, Cause::disk_checkpoint);
+  run.facts.push_back({"written_file", "out/last.pt (179921 kB, written 9 times, 599955 kB in all)", "watch"});
+  EXPECT_EQ(diagnose(run)[0].cause, Cause::disk_temp_growth);
+  // A log to which lines are appended is as long at each opening, and little is written.
+  run.facts.back().value = "out/log.csv (1799210 kB, written 9 times, 5999550 kB in all)";
+  EXPECT_EQ(diagnose(run)[0].cause, Cause::disk_checkpoint);
+}
+
 TEST(Rules, ListThatIsGoneThroughAgain) {
   RunRecord run = run_of({0.2, 0.4, 0.6, 0.8, 1.0, 1.2});
   for (size_t i = 0; i < 6; ++i) phase(run, i, Phase::other, run.epochs[i].seconds - 0.1);

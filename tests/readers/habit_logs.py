@@ -74,3 +74,7 @@ each("memory-beside-it", LATER, lambda e, s, t: f"epoch {e} | loss 0.3 | mem 1.2
 each("steps-in-brackets", LATER, lambda e, s, t: "".join(
     f"  [{i}/300] loss=0.3 {s * i / 300:.2f}s\n" for i in (100, 200, 300)) + f"Epoch {e}/5 done: {s:.2f}s\n")
 each("not-a-number", LATER, lambda e, s, t: f"[{e}/5] loss=0.3 val=nan {s:.2f}s\n")
+LOGS.append(("examples-beside-the-time", "slowing", [0.3, 0.6, 0.9, 1.2, 1.5, 1.8], "".join(
+    f"epoch {e}: {4000 * e} examples, loss 0.3, {0.3 * e:.1f} s\n" for e in range(1, 7)) + "finished\n", "compute.more-work"))
+LOGS.append(("examples-so-far", "slowing", [0.3, 0.6, 1.0, 1.2, 1.4, 1.8], "".join(
+    f"epoch {e}: {4000 * e} examples seen, loss 0.3, {s:.2f} s\n" for e, s in enumerate((0.3, 0.6, 1.0, 1.2, 1.4, 1.8), 1)), "unknown"))
