@@ -300,6 +300,16 @@ Element BatchBuffers::row(int64_t row) const {
   return out;
 }
 
+namespace {
+
+[[noreturn]] void fail_unlike(size_t component, const ComponentSpec& own, const ComponentSpec& first) {
+  const bool lengths = own.text == first.text && own.dtype == first.dtype && own.dims.size() == first.dims.size();
+  fail<ShapeError>("batch", "component {} of an element is {}, of the first in the batch {}{}", component,
+                   to_string(own), to_string(first), lengths ? "; use padded_batch for lengths that vary" : "");
+}
+
+}  // namespace
+
 void BatchBuffers::set(int64_t row, const Element& element) {
   if (element.size() != columns_.size())
     fail<ShapeError>("batch", "all elements need the same components, got {} and {}", columns_.size(), element.size());
@@ -307,11 +317,7 @@ void BatchBuffers::set(int64_t row, const Element& element) {
     Column& column = columns_[c];
     const Component& from = element[c];
     if (from.is_text() != column.text || from.spec() != column.spec)
-      fail<ShapeError>("batch",
-                       "component {} of an element is {}, of the first in the batch {}; use padded_batch for lengths "
-                       "that vary",
-                       c, to_string(from.component_spec()),
-                       to_string(ComponentSpec{column.spec.dtype, column.spec.shape.to_vector(), column.text}));
+      fail_unlike(c, from.component_spec(), {column.spec.dtype, column.spec.shape.to_vector(), column.text});
     if (column.text)
       std::copy(from.texts().begin(), from.texts().end(), column.texts.begin() + row * from.shape().elements());
     else

@@ -122,9 +122,9 @@ class DistributedSampler : public Sampler {
  public:
   DistributedSampler(int64_t elements, int64_t replicas, int64_t rank, DistributedSamplerOptions options)
       : elements_(elements), replicas_(replicas), rank_(rank), options_(options) {
-    if (elements < 1 || replicas < 1 || rank < 0 || rank >= replicas)
-      fail<ValueError>("distributed_sampler", "rank must be in [0, replicas), got {} of {} for {} elements", rank,
-                       replicas, elements);
+    if (elements < 0) fail<ValueError>("distributed_sampler", "can't share {} elements", elements);
+    if (replicas < 1 || rank < 0 || rank >= replicas)
+      fail<ValueError>("distributed_sampler", "rank must be in [0, replicas), got {} of {}", rank, replicas);
   }
   int64_t size() const override {
     return options_.drop_last ? elements_ / replicas_ : (elements_ + replicas_ - 1) / replicas_;
@@ -165,6 +165,15 @@ class SamplerStage : public StageOf<SamplerStage> {
       fail<ValueError>("DataLoader", "a sampler needs elements with numbers; {} is a stream", inputs()[0]->describe());
   }
   std::string describe() const override { return fmt::format("sampler({})", sampler_->describe()); }
+  // By what it draws: two subsets of one size are not the same, nor are two seeds.
+  std::string fingerprint() const override {
+    constexpr int64_t kLooks = 4096;
+    uint64_t hash = 0xcbf29ce484222325;
+    const int64_t step = std::max<int64_t>(1, size() / kLooks);
+    for (int64_t i = 0; i < size(); i += step)
+      hash = (hash ^ static_cast<uint64_t>(sampler_->at(i, 0))) * 0x100000001b3;
+    return fmt::format("{}:{}:{:x}", describe(), size(), hash);
+  }
   int64_t size() const override { return sampler_->size(); }
   bool is_indexed() const override { return true; }
   std::unique_ptr<Indexed> indexed(Run& run) const override {
@@ -183,6 +192,11 @@ StagePtr loader_stage(const Dataset& dataset, const DataLoaderOptions& options) 
     fail<ValueError>("DataLoader", "workers must not be negative, got {}", options.workers);
   StagePtr stage = dataset.stage();
   if (options.sampler) stage = std::make_shared<SamplerStage>(stage, options.sampler);
+  if (options.shuffle && !stage->is_indexed() && stage->size() < 0)
+    fail<ValueError>("DataLoader",
+                     "{} is a stream of unknown length; instead of .shuffle here, give it a buffer: "
+                     "dataset.shuffle(10000)",
+                     stage->describe());
   if (options.shuffle) stage = shuffle_stage(stage, std::max<int64_t>(1, stage->size()), {.seed = options.seed});
   stage = options.collate ? collate_stage(stage, options.batch_size, options.drop_last, options.collate)
                           : Dataset(stage).batch(options.batch_size, {.drop_remainder = options.drop_last}).stage();

@@ -61,7 +61,8 @@ struct DataLoaderOptions {
 
 class DataLoader {
  public:
-  // ValueError for a sampler together with shuffle, or over a stream.
+  // ValueError for a sampler together with shuffle, for one over a stream, and for shuffle over a stream of unknown
+  // length, which needs Dataset::shuffle() with a buffer.
   DataLoader(const Dataset& dataset, DataLoaderOptions options = {});
   DataLoader(std::shared_ptr<const MapStyleDataset> dataset, DataLoaderOptions options = {})
       : DataLoader(from_map_style(std::move(dataset)), std::move(options)) {}

@@ -32,6 +32,11 @@ Columns columns_of(const char* what, const data::Element& batch, size_t inputs, 
   return columns;
 }
 
+void check_ends(const char* what, const data::Dataset& dataset, bool steps_given, const char* option) {
+  if (dataset.size() == data::kInfinite && !steps_given)
+    fail<ValueError>(what, "the data set repeats for ever; say {}, or leave repeat() out", option);
+}
+
 DatasetFeed::DatasetFeed(const char* what, const data::Dataset& dataset, size_t inputs, size_t targets)
     : what_(what), inputs_(inputs), targets_(targets), dataset_(dataset) {
   if (dataset.size() >= 0) batches_ = dataset.size();

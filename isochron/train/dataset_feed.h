@@ -13,6 +13,9 @@ namespace isochron {
 // bytes. Without targets what follows the inputs is left out.
 Columns columns_of(const char* what, const data::Element& batch, size_t inputs, size_t targets);
 
+// ValueError for a data set without an end where no number of steps (by the option of that name) gives it one.
+void check_ends(const char* what, const data::Dataset& dataset, bool steps_given, const char* option);
+
 class DatasetFeed {
  public:
   DatasetFeed(const char* what, const data::Dataset& dataset, size_t inputs, size_t targets);

@@ -9,9 +9,10 @@ namespace isochron {
 
 Logs Model::evaluate(const data::Dataset& dataset, EvaluateOptions options) {
   TrainingState& state = compiled(*this, "evaluate");
+  check_ends("evaluate", dataset, options.steps.has_value(), "steps");
   DatasetFeed feed("evaluate", dataset, input_names().size(), state.target_names().size());
   ProgressLine progress(options.verbose);
-  const int64_t steps = std::min(options.steps.value_or(INT64_MAX), feed.batches().value_or(0));
+  const int64_t steps = std::min(options.steps.value_or(INT64_MAX), feed.batches().value_or(options.steps.value_or(0)));
   progress.begin("", steps);
   const Logs logs = run_test(state, TestBatches(feed), options.steps, {}, &progress);
   progress.end(steps, logs);

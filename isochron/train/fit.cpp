@@ -86,12 +86,14 @@ class Trainer : public TrainRun {
         options_(std::move(options)),
         callbacks_(options_.callbacks),
         progress_(options_.verbose) {
+    check_ends("fit", train, options_.steps_per_epoch.has_value(), "steps_per_epoch");
     state_.use_input({.batches_ahead = 4, .cached_bytes = data::cached_bytes(*train.stage())});
     prepare();
   }
 
   void use_validation(Columns columns) { validation_ = std::move(columns); }
   void use_validation(const data::Dataset& dataset) {
+    check_ends("fit: validation_data", dataset, options_.validation_steps.has_value(), "validation_steps");
     validation_feed_ = std::make_unique<DatasetFeed>("fit: validation_data", dataset, model_.input_names().size(),
                                                      state_.target_names().size());
   }

@@ -9,6 +9,7 @@
 #include "isochron/data/dataset.h"
 #include "isochron/data/files/record_sources.h"
 #include "isochron/data/loader.h"
+#include "isochron/data/stage.h"
 #include "isochron/ops/ops.h"
 #include "tests/data/collect.h"
 
@@ -273,6 +274,25 @@ TEST(Loader, Samplers) {
   EXPECT_THROW(weighted_random_sampler({1, 0}, 2, {.replacement = false}), ValueError);
   EXPECT_THROW(DataLoader(range(3), {.shuffle = true, .sampler = random_sampler(3)}), ValueError);
   EXPECT_THROW(DataLoader(stream(range(3)), {.sampler = random_sampler(3)}), ValueError);
+  EXPECT_EQ(distributed_sampler(0, 2, 1)->size(), 0);
+  EXPECT_THROW(distributed_sampler(4, 2, 2), ValueError);
+}
+
+TEST(Loader, DoesNotShuffleAStreamInSilence) {
+  const Dataset filtered = range(100).filter([](int64_t) { return true; });
+  EXPECT_THROW(DataLoader(filtered, {.batch_size = 4, .shuffle = true}), ValueError);
+  EXPECT_NO_THROW(DataLoader(filtered.shuffle(10), {.batch_size = 4}));
+}
+
+// A file of cached batches, or a place in the data, is another sampler's otherwise.
+TEST(Loader, SamplersThatDrawOtherElementsAreOtherStages) {
+  const auto print_of = [](std::vector<int64_t> subset, uint64_t seed) {
+    const DataLoader loader(range(9), {.batch_size = 3, .sampler = subset_random_sampler(std::move(subset), seed)});
+    return fingerprint_of(*loader.dataset().stage());
+  };
+  EXPECT_EQ(print_of({1, 2, 3}, 1), print_of({1, 2, 3}, 1));
+  EXPECT_NE(print_of({1, 2, 3}, 1), print_of({4, 5, 6}, 1));
+  EXPECT_NE(print_of({1, 2, 3, 4, 5, 6}, 1), print_of({1, 2, 3, 4, 5, 6}, 2));
 }
 
 TEST(Random, SeedsOfElementsFollowFromPassAndNumberAlone) {

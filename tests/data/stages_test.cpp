@@ -94,6 +94,26 @@ TEST(Stages, FlatMapAndInterleave) {
             numbers(range(1, 6).interleave(repeated, {.cycle_length = 3})));
 }
 
+TEST(Stages, PaddingIsAdvisedForLengthsThatVaryOnly) {
+  const auto error_of = [](const Dataset& dataset) -> std::string {
+    try {
+      dataset.batch(3).begin();
+    } catch (const ShapeError& error) {
+      return error.what();
+    }
+    return "nothing was thrown";
+  };
+  const std::string lengths = error_of(range(1, 4).map([](int64_t n) { return ones({n}); }));
+  EXPECT_THAT(lengths, testing::HasSubstr("is float32(2), of the first in the batch float32(1); use padded_batch"));
+  for (const DType other : {DType::float64, DType::float32}) {
+    const std::string unlike = error_of(range(3).map([=](int64_t n) {
+      return n == 0 ? ones({1}) : other == DType::float64 ? ones({1}, other) : ones({1, 1});
+    }));
+    EXPECT_THAT(unlike, testing::HasSubstr("of the first in the batch float32(1)"));
+    EXPECT_THAT(unlike, testing::Not(testing::HasSubstr("padded_batch")));
+  }
+}
+
 TEST(Stages, PaddedBatches) {
   for (const Dataset& lengths : both(range(1, 4).map([](int64_t n) { return ones({n}, DType::int64) * n; }))) {
     const Element e = *lengths.padded_batch(3).begin();

@@ -139,6 +139,19 @@ TEST(FitDataset, BadDataAreNamed) {
               HasSubstr("take() and skip()"));
 }
 
+TEST(FitDataset, DataWithoutAnEndNeedANumberOfSteps) {
+  const Problem p;
+  const data::Dataset batches = from_tensor_slices(p.x, p.y).batch(16), endless = batches.repeat();
+  Sequential model = linear();
+  using testing::ThrowsMessage;
+  EXPECT_THAT([&] { model.fit(endless, {.verbose = 0}); }, ThrowsMessage<ValueError>(HasSubstr("say steps_per_epoch")));
+  EXPECT_THAT([&] { model.fit(batches, {.validation_data = endless, .verbose = 0}); },
+              ThrowsMessage<ValueError>(HasSubstr("say validation_steps")));
+  EXPECT_THAT([&] { model.evaluate(endless, {.verbose = 0}); }, ThrowsMessage<ValueError>(HasSubstr("say steps")));
+  EXPECT_NO_THROW(model.fit(batches, {.validation_data = endless, .validation_steps = 2, .verbose = 0}));
+  EXPECT_NO_THROW(model.evaluate(endless, {.steps = 3, .verbose = 0}));
+}
+
 TEST(FitDataset, WhatThrowsInTheInputArrivesAsThrown) {
   const Problem p;
   Sequential model = linear();
