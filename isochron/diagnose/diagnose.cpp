@@ -6,6 +6,7 @@
 
 #include "isochron/diagnose/case.h"
 #include "isochron/diagnose/fixes.h"
+#include "isochron/diagnose/own_time.h"
 #include "isochron/diagnose/rules.h"
 #include "isochron/diagnose/whole_run.h"
 #include "isochron/timeline/sample_keys.h"
@@ -181,7 +182,7 @@ Verdict healthy(const Case& patient) {
   return verdict;
 }
 
-std::vector<Verdict> diagnose_epochs(const RunRecord& run, const std::string& unit = "epoch") {
+std::vector<Verdict> judge(const RunRecord& run, const std::string& unit) {
   Case patient(run, unit);
   std::vector<Finding> findings;
   for (const Rule rule : rules::kAll) rule(patient, findings);
@@ -245,6 +246,23 @@ std::vector<Verdict> diagnose_epochs(const RunRecord& run, const std::string& un
   if (verdicts.front().cause != Cause::unknown)
     verdicts.front().summary = shape_text(patient, symptom) + "; " + verdicts.front().summary;
   return verdicts;
+}
+
+// On a machine that others keep busy the run's own time tells more, if it tells anything for certain.
+std::vector<Verdict> diagnose_epochs(const RunRecord& run, const std::string& unit = "epoch") {
+  constexpr double kCertain = 0.7, kMost = 0.5;  // confidence, and share of the extra time
+  std::vector<Verdict> verdicts = judge(run, unit);
+  const Verdict& first = verdicts.front();
+  if (first.symptom == Symptom::died || first.symptom == Symptom::stuck) return verdicts;
+  const auto own = in_own_time(run);
+  if (!own) return verdicts;
+  std::vector<Verdict> alone = judge(*own, unit);
+  const Verdict& answer = alone.front();
+  const bool found = answer.cause != Cause::none && answer.cause != Cause::unknown;
+  if (!found || answer.confidence < kCertain || answer.share < kMost) return verdicts;
+  if (answer.cause == first.cause && first.symptom == Symptom::slow_overall) return verdicts;
+  alone.front().summary = "without the waits for cores that other programs used, " + alone.front().summary;
+  return alone;
 }
 
 }  // namespace

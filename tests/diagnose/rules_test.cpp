@@ -253,6 +253,22 @@ TEST(Rules, RewrittenFileThatGrows) {
   expect(noisy, Symptom::slow_overall, Cause::disk_temp_growth);
 }
 
+TEST(Rules, TheRunsOwnTimeOnABusyMachine) {
+  // Memory that leaks and epochs that grow, stretched by others who take half of the cores, now more, now less.
+  const std::vector<double> own = {1, 2, 3, 4, 5, 6}, stretched = {4, 3, 9, 6, 14, 8};
+  RunRecord run = run_of(stretched);
+  for (size_t i = 0; i < 6; ++i) phase(run, i, Phase::other, stretched[i] * (1 - 0.8 / own[i]));
+  count(run, sample_key::cpu_seconds, [&](size_t i) { return own[i] / stretched[i]; });
+  count(run, sample_key::run_delay_seconds, [&](size_t i) { return 1 - own[i] / stretched[i]; });
+  count(run, sample_key::other_cpu_seconds, [](size_t) { return 1.0; });
+  sample(run, [](Sample& now, size_t i) {
+    now.values[sample_key::cpus] = 2;
+    now.values[sample_key::rss_bytes] = 700e6 + 60e6 * static_cast<double>(i);
+  });
+  expect(run, Symptom::slowing, Cause::memory_leak);
+  EXPECT_THAT(diagnose(run)[0].summary, testing::StartsWith("without the waits for cores"));
+}
+
 TEST(Rules, InputThatBecomesSlowerStill) {
   RunRecord run = run_of({1.2, 1.1, 1.0, 1.0, 2.4, 2.5, 2.2, 2.4});
   for (size_t i = 0; i < 8; ++i) phase(run, i, Phase::input, 0.8 * run.epochs[i].seconds);

@@ -9,9 +9,11 @@
 namespace isochron::rules {
 namespace {
 
+constexpr double kLeastSeconds = 1.5;  // of tracing after the first epoch, in which any framework does some
+
 // Watched: share of the epochs after the first in which graphs were built and compiled, if it is so in most of them.
 double by_phases(const Case& patient) {
-  constexpr double kLeastShare = 0.25;  // of an epoch
+  constexpr double kLeastShare = 0.5;  // of an epoch: Keras optimises small graphs for its input in each
   double all = 0, building = 0;
   size_t epochs = 0, built = 0;
   for (size_t i = 1; i < patient.epochs().size(); ++i) {
@@ -22,7 +24,7 @@ double by_phases(const Case& patient) {
     all += patient.epoch(i).seconds;
     building += *traced + *compiled;
   }
-  return epochs >= 2 && built * 3 >= epochs * 2 ? building / all : 0;
+  return epochs >= 2 && built * 3 >= epochs * 2 && building >= kLeastSeconds ? building / all : 0;
 }
 
 }  // namespace
@@ -83,7 +85,7 @@ void compute_retrace(const Case& patient, std::vector<Finding>& findings) {
   // Watched: slow epochs, not the first, are slow because they build graphs.
   const bool later = patient.shape.symptom != Symptom::healthy && patient.shape.symptom != Symptom::slow_first;
   if (const auto more = patient.explained_by({Phase::trace, Phase::compile});
-      seen == 0 && later && more && *more > 0.4 * patient.shape.extra_total) {
+      seen == 0 && later && more && *more > 0.5 * patient.shape.extra_total && *more > kLeastSeconds) {
     finding.overall = false;
     finding.seconds = *more;
     finding.confidence = 0.92;
