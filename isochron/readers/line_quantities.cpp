@@ -1,0 +1,158 @@
+#include "isochron/readers/line_quantities.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace isochron {
+
+bool has_any(std::string_view text, std::initializer_list<std::string_view> parts) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](std::string_view part) { return text.find(part) != std::string_view::npos; });
+}
+
+std::string_view word_before(std::string_view text, size_t end) {
+  while (end > 0 && is_space(text[end - 1])) --end;
+  size_t start = end;
+  while (start > 0 && is_word(text[start - 1])) --start;
+  return text.substr(start, end - start);
+}
+
+namespace {
+
+// What the words before a time make of it.
+void store_time(std::string_view key, const Measured& time, LogEvent& event, std::optional<Measured>& train,
+                std::optional<Measured>& best, bool& best_named) {
+  const bool named =
+      has_any(key, {"time", "took", "dur", "epoch", "done", "finish", "complete", "second", "sec", "runtime"});
+  if (has_any(key, {"eta", "remain", "left", "to go"}))
+    event.left = time;
+  else if (has_any(key, {"data", "load", "fetch"}))
+    event.data_time = time;
+  else if (has_any(key, {"val", "eval", "test"}))
+    event.validation_time = time;
+  else if (has_any(key, {"total", "elapsed", "so far", "since", "wall", "overall"}))
+    event.clock = time;
+  else if (has_any(key, {"step", "batch", "iter"}))
+    event.step_time = time;
+  else if (has_any(key, {"train"}))
+    train = time;
+  else if (named || !best_named) {
+    best = time;
+    best_named = named;
+  }
+}
+
+bool counts_data(std::string_view name) {
+  for (const std::string_view one : {"examples", "samples", "images", "sequences", "sentences", "rows", "records"})
+    if (name == one) return true;
+  return false;
+}
+
+}  // namespace
+
+Quantities find_quantities(std::string_view line, std::string_view lower_line, size_t from, LogEvent& event) {
+  Quantities out;
+  std::optional<Measured> train;
+  bool named = false;
+  std::string counted;  // "25 updates"
+  double count = 0;
+  double parts = 0;  // what the durations of the line add up to
+  int count_of_parts = 0;
+  size_t key_start = from;
+  for (size_t at = from; at < line.size();) {
+    const bool starts = is_digit(line[at]) && (at == 0 || (!is_word(line[at - 1]) && line[at - 1] != '.'));
+    if (!starts) {
+      // "val=nan 3.2s": a number too, so what follows is not its own.
+      if (const std::string_view rest = lower_line.substr(at); (rest.starts_with("nan") || rest.starts_with("inf")) &&
+                                                               at > from && !is_word(line[at - 1]) &&
+                                                               (rest.size() == 3 || !is_word(rest[3]))) {
+        at += 3;
+        key_start = at;
+        continue;
+      }
+      if (line[at] == ',' || line[at] == ';' || line[at] == '|') key_start = at + 1;
+      ++at;
+      continue;
+    }
+    const std::string_view key = lower_line.substr(key_start, at - key_start);
+    Scanner scan(line, at);
+    if (const auto time = scan.duration()) {
+      if (scan.any_of("/")) {
+        if (scan.literal("epoch") || (scan.literal("ep") && !is_word(scan.peek())))
+          out.time = time;
+        else if (scan.literal("it") || scan.literal("step") || scan.literal("batch"))
+          event.step_time = time;
+      } else if (Scanner both = scan; both.literal(" / ") && (event.clock = both.duration())) {
+        out.time = time;  // "4.2s / 17.1s": of the epoch and of all so far
+        scan = both;
+      } else if (scan.literal(" per step") || scan.literal(" per batch") || scan.literal(" per iter")) {
+        event.step_time = time;
+      } else if (Scanner after = scan;
+                 after.literal(" elapsed") || after.literal(" total") || after.literal(" so far")) {
+        event.clock = time;
+      } else if (!trimmed(key).ends_with(" at") && !has_any(key, {"mem", "rss"})) {
+        // But "finished at 22:13:07" and "rss 512m" are no durations.
+        store_time(key, *time, event, train, out.time, named);
+        if (!has_any(key, {"total", "eta", "remain", "left"})) {
+          parts += time->value;
+          ++count_of_parts;
+        }
+      }
+    } else if (const auto number = scan.number()) {
+      Scanner unit = scan;
+      unit.skip_spaces();
+      const size_t unit_start = unit.position();
+      size_t unit_end = unit_start;
+      while (unit_end < line.size() && is_word(line[unit_end])) ++unit_end;
+      const std::string_view name = lower_line.substr(unit_start, unit_end - unit_start);
+      unit.move_to(unit_end);
+      if (!name.empty() && (unit.literal("/s") || unit.literal(" per s"))) {
+        if (name == counted && number->value > 0) {  // "25 updates, …, 4.5 updates/s"
+          const auto inverse =
+              Measured{count / number->value, count / number->high, number->low > 0 ? count / number->low : 0};
+          if (!out.time && inverse.high > 0) out.time = inverse;
+        }
+        if (has_any(name, {"it", "step", "batch", "update"}))
+          event.rate = number;
+        else
+          event.examples_rate = number;
+      } else if (key.size() < 40 && number->value >= 0 && !has_any(key, {"lr", "learning"}) &&
+                 (has_any(key, {"seconds", "secs", "(sec)", "(s)", "duration", "took", "runtime"}) ||
+                  word_before(key, key.find_last_not_of(" :=(") + 1).ends_with("time") ||
+                  word_before(key, key.find_last_not_of(" :=(") + 1).ends_with("_sec") ||
+                  word_before(key, key.find_last_not_of(" :=(") + 1) == "elapsed" || key.ends_with(" t=") ||
+                  key.ends_with(" dt="))) {
+        store_time(key, *number * (has_any(key, {"ms", "milli"}) ? 1e-3 : 1), event, train, out.time, named);
+      } else {
+        ++out.numbers;
+        constexpr double kLargestCount = 1e15;
+        if (!name.empty() && number->value < kLargestCount && number->value == std::floor(number->value)) {
+          counted = name;
+          count = number->value;
+          // Of this epoch, unless it says that earlier ones count too.
+          if (counts_data(name) && !has_any(key, {"seen", "total", "so far"}) && !unit.literal(" seen") &&
+              !unit.literal(" so far"))
+            event.examples = count;
+          if (name == "updates" || name == "steps" || name == "batches" || name == "iterations")
+            event.steps = static_cast<int64_t>(count);
+        }
+      }
+    } else {
+      ++at;
+      continue;
+    }
+    at = std::max(scan.position(), at + 1);
+    key_start = at;
+  }
+  // "train 3.2s, val 0.5s": an epoch is both; a time that names neither is the whole.
+  if (!out.time && train) out.time = event.validation_time ? *train + *event.validation_time : *train;
+  // "data 20.1s | forward 5.0s | backward 6.0s | total 31.1s": the total of this line, not of the run.
+  if (event.clock && count_of_parts > 1 && std::abs(event.clock->value - parts) < 0.05 * parts) {
+    out.time = event.clock;
+    event.clock.reset();
+  }
+  return out;
+}
+
+}  // namespace isochron
