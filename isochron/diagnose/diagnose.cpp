@@ -186,11 +186,13 @@ std::vector<Verdict> judge(const RunRecord& run, const std::string& unit) {
   Case patient(run, unit);
   std::vector<Finding> findings;
   for (const Rule rule : rules::kAll) rule(patient, findings);
-  if (starts_as_usual(patient, findings)) {
-    patient.shape = shape_without_start(patient);
+  const auto see_as = [&](const EpochShape& shape) {
+    patient.shape = shape;
     findings.clear();
     for (const Rule rule : rules::kAll) rule(patient, findings);
-  }
+  };
+  if (starts_as_usual(patient, findings)) see_as(shape_without_start(patient));
+  if (const auto shape = shape_without_profiles(patient)) see_as(*shape);
   for (const Symptom symptom : {Symptom::died, Symptom::stuck})
     if (auto verdicts = terminal_verdicts(patient, findings, symptom); !verdicts.empty()) return verdicts;
   std::erase_if(findings, [](const Finding& finding) { return finding.symptom.has_value(); });

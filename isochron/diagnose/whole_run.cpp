@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <set>
 
 #include "isochron/timeline/sample_keys.h"
 
@@ -21,6 +23,15 @@ bool imports_itself(const Case& patient) {
     if (!own) return false;
   }
   return any;
+}
+
+EpochShape shape_without(const Case& patient, const std::function<double(size_t)>& extra) {
+  std::vector<double> seconds, resolution;
+  for (size_t i = 0; i < patient.epochs().size(); ++i) {
+    seconds.push_back(patient.epoch(i).seconds - extra(i));
+    resolution.push_back(patient.epoch(i).resolution);
+  }
+  return shape_of(seconds, resolution);
 }
 
 // Of epochs shorter than some samples it is uncertain which of them wrote. A file tells by itself: as long as it is now
@@ -137,15 +148,24 @@ bool noise_of_shared_machine(const Case& patient) {
 }
 
 EpochShape shape_without_start(const Case& patient) {
-  std::vector<double> seconds, resolution;
-  for (const Epoch& epoch : patient.epochs()) {
-    seconds.push_back(epoch.seconds);
-    resolution.push_back(epoch.resolution);
-  }
-  seconds.front() -= patient.shape.first_overhead;
-  EpochShape shape = shape_of(seconds, resolution);
+  EpochShape shape = shape_without(patient, [&](size_t i) { return i == 0 ? patient.shape.first_overhead : 0; });
   shape.first_overhead = patient.shape.first_overhead;
   return shape;
+}
+
+std::optional<EpochShape> shape_without_profiles(const Case& patient) {
+  if (patient.shape.symptom == Symptom::healthy || patient.shape.symptom == Symptom::slow_first) return std::nullopt;
+  std::set<int> begun, profiled;
+  for (const Fact& fact : patient.run.facts) {
+    if (fact.key == "profiler.start") begun.insert(fact.epoch);
+    if (fact.key == "profiler.stop" && begun.contains(fact.epoch)) profiled.insert(fact.epoch);
+  }
+  const auto slow = patient.slow_epochs();
+  constexpr size_t kMostProfiled = 2;  // more are not a look at some steps
+  if (slow.empty() || slow.size() > kMostProfiled) return std::nullopt;
+  for (const size_t i : slow)
+    if (!profiled.contains(patient.epoch(i).index)) return std::nullopt;
+  return shape_without(patient, [&](size_t i) { return patient.shape.extra[i]; });
 }
 
 }  // namespace isochron

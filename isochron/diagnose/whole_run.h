@@ -48,4 +48,8 @@ bool noise_of_shared_machine(const Case& patient);
 // The shape of the epochs had the first been as short as the next ones.
 EpochShape shape_without_start(const Case& patient);
 
+// The shape of the epochs had nobody profiled some steps, where just the epochs with such steps are slow: what the
+// profiler takes was wanted. nullopt where it is not so.
+std::optional<EpochShape> shape_without_profiles(const Case& patient);
+
 }  // namespace isochron

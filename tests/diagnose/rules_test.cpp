@@ -269,6 +269,27 @@ TEST(Rules, TheRunsOwnTimeOnABusyMachine) {
   EXPECT_THAT(diagnose(run)[0].summary, testing::StartsWith("without the waits for cores"));
 }
 
+TEST(Rules, EpochOfWhichSomeStepsWereProfiled) {
+  RunRecord run = run_of({0.40, 0.47, 0.37, 1.07, 0.41, 0.37});
+  run.facts.push_back({"profiler.start", "profiler_start", "log:4", {}, 4});
+  EXPECT_EQ(diagnose(run)[0].symptom, Symptom::uneven);
+  run.facts.push_back({"profiler.stop", "profiler_stop", "log:5", {}, 4});
+  expect(run, Symptom::healthy, Cause::none);
+  run.epochs[2].seconds = 1.3;  // another slow epoch is another matter
+  EXPECT_EQ(diagnose(run)[0].symptom, Symptom::uneven);
+}
+
+TEST(Rules, WaitsOfTinyModelsAreNoAlarm) {
+  RunRecord run = run_of({0.07, 0.07, 0.08, 0.07});
+  for (size_t i = 0; i < 4; ++i) run.epochs[i].input_seconds = 0.7 * run.epochs[i].seconds;
+  expect(run, Symptom::healthy, Cause::none);
+  for (Epoch& epoch : run.epochs) {
+    epoch.seconds *= 100;
+    *epoch.input_seconds *= 100;
+  }
+  expect(run, Symptom::slow_overall, Cause::input_bound);
+}
+
 TEST(Rules, InputThatBecomesSlowerStill) {
   RunRecord run = run_of({1.2, 1.1, 1.0, 1.0, 2.4, 2.5, 2.2, 2.4});
   for (size_t i = 0; i < 8; ++i) phase(run, i, Phase::input, 0.8 * run.epochs[i].seconds);

@@ -107,6 +107,18 @@ TEST(Activity, ACheckpointInACallbackIsACheckpointAndOtherCallbacksAreCallbacks)
   EXPECT_EQ(activity.user, "train.py:41 BootstrapF1.on_epoch_end");
 }
 
+TEST(Activity, FunctionsOfTheProgramTellByTheirNames) {
+  const auto phase_in = [](const char* function) {
+    return activity_of(stack({{"/home/me/train.py", function}, {"/home/me/train.py", "<module>"}})).phase;
+  };
+  EXPECT_EQ(phase_in("log_metrics"), Phase::log);
+  EXPECT_EQ(phase_in("Logger.write_metrics"), Phase::log);
+  EXPECT_EQ(phase_in("Corpus.tokenize"), Phase::input);
+  EXPECT_EQ(phase_in("ReplayBuffer.sample_batch"), Phase::input);
+  EXPECT_EQ(phase_in("save_ckpt"), Phase::checkpoint);
+  EXPECT_EQ(phase_in("log_prob"), Phase::other) << "arithmetic";
+}
+
 TEST(Activity, UnknownCodeIsOther) {
   const Activity activity = activity_of(stack({{"/home/me/train.py", "step"}, {"/home/me/train.py", "<module>"}}));
   EXPECT_EQ(activity.phase, Phase::other);

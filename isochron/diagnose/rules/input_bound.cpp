@@ -12,7 +12,9 @@ namespace isochron::rules {
 namespace {
 
 constexpr double kChanged = 1.7;  // epochs so much longer for good, by waiting, are the story even if all of them wait
-constexpr double kBound = 0.4;    // share of the time waiting for data from which the input is the bottleneck
+constexpr double kBound = 0.45;   // share of the time waiting for data from which the input is the bottleneck
+// Tiny models spend half of their time on collating batches, and nobody minds as long as that is little.
+constexpr double kLeastInAll = 1, kLeastPerStep = 5e-3;  // seconds
 
 // Whether the traced steps are as long as those of slow epochs are.
 bool of_slow_epochs(const Case& patient) {
@@ -92,6 +94,9 @@ void input_bound(const Case& patient, std::vector<Finding>& findings) {
           time_text(op_seconds(**longest) / static_cast<double>(std::max<int64_t>(op_count(**longest), 1)))));
   }
   if (finding.evidence.empty()) return;
+  const double steps = static_cast<double>(patient.epochs().size());
+  const double least = patient.unit == "epoch" ? kLeastInAll : kLeastPerStep * steps;
+  if (patient.shape.symptom == Symptom::healthy && share * patient.total < least) return;
   const auto hint = patient.facts("input.workers");
   if (!hint.empty()) finding.evidence.push_back(fmt::format("\"{}\" ({})", hint.front()->value, hint.front()->source));
   // What waiting explains of the extra time: only what slow epochs waited beyond the others.
