@@ -115,6 +115,7 @@ PipelineReport Pipeline::report() {
     threads.waits = group.waits;
     threads.wait_seconds = static_cast<double>(group.wait_ns) * 1e-9;
     threads.cpu_seconds = static_cast<double>(group.cpu_ns) * 1e-9;
+    threads.delay_seconds = static_cast<double>(group.delay_ns) * 1e-9;
     threads.ready = static_cast<double>(group.depth_sum) / static_cast<double>(std::max<int64_t>(1, group.delivered));
     threads.sleeping = group.sleeping;
     out.threads.push_back(std::move(threads));
@@ -163,11 +164,13 @@ std::string input_verdict(const PipelineReport& earlier, const PipelineReport& l
   text += fmt::format("`{}`", slowest.name);
   const ThreadsReport* threads = threads_of(later, slowest.name);
   const double cpu = slowest.cpu_share;
+  const ThreadsReport* const threads_before = threads_of(earlier, slowest.name);
+  const double delayed = threads ? threads->delay_seconds - (threads_before ? threads_before->delay_seconds : 0) : 0;
+  const bool kept = delayed > 0.5 * (1 - cpu) * slowest.busy_seconds;
   const std::string load = cpu < 0      ? std::string()
                            : cpu >= 0.5 ? fmt::format(" at {:.0f} % CPU", 100 * cpu)
-                           : threads && !threads->sleeping
-                               ? fmt::format(" at {:.0f} % CPU, kept from it by other work", 100 * cpu)
-                               : fmt::format(", asleep or waiting {:.0f} % of the time", 100 * (1 - cpu));
+                           : kept       ? fmt::format(" at {:.0f} % CPU, kept from it by other work", 100 * cpu)
+                                        : fmt::format(", asleep or waiting {:.0f} % of the time", 100 * (1 - cpu));
   const std::string reads = slowest.disk_bytes >= kMentioned
                                 ? fmt::format(", {:.0f} MB read from disk", mega(slowest.disk_bytes))
                                 : std::string();

@@ -30,6 +30,7 @@ struct ThreadsReport {
   int threads = 0;
   int64_t window = 0, slot_bytes = 0, delivered = 0, waits = 0;
   double wait_seconds = 0, cpu_seconds = 0, ready = 0;
+  double delay_seconds = 0;  // ready to run, and no core to run on
   bool sleeping = false;
 };
 

@@ -41,6 +41,7 @@ struct AheadReport {
   int64_t window = 0, slot_bytes = 0;
   int64_t delivered = 0, depth_sum = 0;  // depth: elements that lay ready when one was taken
   int64_t waits = 0, wait_ns = 0, cpu_ns = 0;
+  int64_t delay_ns = 0;   // in which threads were ready to run and got no core
   bool sleeping = false;  // threads waited for something when last looked at
 };
 class AheadProbe {

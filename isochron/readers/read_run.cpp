@@ -248,7 +248,7 @@ Reading read_run(const std::vector<std::string>& paths) {
   std::set<std::string> seen;
   for (const std::string& path : paths) {
     std::error_code error;
-    if (path != "-" && !fs::exists(path, error)) fail<FileError>("doctor", "{}: no such file or folder", path);
+    if (path != "-" && !fs::exists(path, error)) fail<FileError>("read", "{}: no such file or folder", path);
     if (path == "-" || !fs::is_directory(path, error)) {
       read_file_into(path, true, reading, gathered);
       continue;

@@ -29,6 +29,8 @@ class EpochReport {
 
   // Whether and why the first epoch differed from the others, and which callback takes a large part of each.
   std::string sentence() const;
+  // Who made training wait for its input, in one sentence each.
+  const std::vector<std::string>& input() const { return input_; }
 
  private:
   struct CallbackTime {
@@ -40,9 +42,9 @@ class EpochReport {
   std::vector<Epoch> epochs_;
   std::optional<OpenEpoch> open_epoch_;
   PhaseSeconds outside_{};
-  std::vector<std::string> input_;  // who made training wait for its input, epoch by epoch
-  std::string checkpoints_;         // how many, how large, and what they cost
-  std::string files_;               // what was written and kept
+  std::vector<std::string> input_;
+  std::string checkpoints_;  // how many, how large, and what they cost
+  std::string files_;        // what was written and kept
   std::string slowdown_;
   std::vector<CallbackTime> callbacks_;  // the heaviest first
   Epoch typical_;                        // medians of all epochs but the first

@@ -27,6 +27,12 @@ std::map<std::string, std::string> facts_of(const RunRecord& run) {
 
 std::string signed_text(FigureUnit unit, double value) { return (value < 0 ? "" : "+") + value_text(unit, value); }
 
+// By a percentage, or where that would have four digits by how many times as much it is.
+constexpr double kManyTimes = 9;
+std::string change_text(double change) {
+  return change > kManyTimes ? fmt::format("{:.1f}x", 1 + change) : fmt::format("{:+.1f} %", 100 * change);
+}
+
 std::string optional_text(FigureUnit unit, std::optional<double> value) {
   return value ? value_text(unit, *value) : "-";
 }
@@ -85,9 +91,11 @@ std::string RunComparison::sentence() const {
   const double change = *found->change(), difference = *found->after - *found->before;
   if (std::fabs(change) < kNothing)
     return fmt::format("Epochs take as long as before: {}.", optional_text(found->unit, found->after));
-  std::string text =
-      fmt::format("Epochs take {:.1f} % {}: {} instead of {}", 100 * std::fabs(change), change > 0 ? "longer" : "less",
-                  optional_text(found->unit, found->after), optional_text(found->unit, found->before));
+  std::string text = "Epochs take ";
+  text += change > kManyTimes ? change_text(change) + " as long"
+                              : fmt::format("{:.1f} % {}", 100 * std::fabs(change), change > 0 ? "longer" : "less");
+  text += fmt::format(": {} instead of {}", optional_text(found->unit, found->after),
+                      optional_text(found->unit, found->before));
   std::vector<const ComparedFigure*> phases;
   const auto extra = [](const ComparedFigure* figure) {
     return figure->after.value_or(0) - figure->before.value_or(0);
@@ -115,7 +123,7 @@ std::string RunComparison::to_string(bool all) const {
     if (!all && !figure.before.value_or(0) && !figure.after.value_or(0)) continue;
     rows.push_back({figure.name, optional_text(figure.unit, figure.before), optional_text(figure.unit, figure.after),
                     figure.before && figure.after ? signed_text(figure.unit, *figure.after - *figure.before) : "-",
-                    change ? fmt::format("{:+.1f} %", 100 * *change) : "-"});
+                    change ? change_text(*change) : "-"});
   }
   std::vector<size_t> widths(rows.front().size(), 0);
   for (const auto& row : rows)

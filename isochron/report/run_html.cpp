@@ -137,8 +137,9 @@ std::string input_stages(const RunRecord& run) {
     }
     out += "</table></div>";
   }
-  for (const Fact& fact : run.facts)
-    if (fact.key == "input.verdict") out += fmt::format("<p>{}.</p>", markup_escaped(html_sentence(fact.value)));
+  const EpochReport report(run);
+  for (const std::string& sentence : report.input())
+    out += fmt::format("<p>{}.</p>", markup_escaped(html_sentence(sentence)));
   return out.empty() ? out : "<h2>Input</h2>" + out;
 }
 

@@ -184,9 +184,11 @@ TEST(Report, VerdictsNameWhoMadeTrainingWait) {
   after.threads = {{"map(decode)", "", 2}};
   EXPECT_EQ(input_verdict(before, after, 1, 1.0, 0.41),
             "training waited 41 % of epoch 1 for `map(decode)`: 2 threads at 100 % CPU");
+  // 1.4 s of its 2 it did not run: for want of a core, or by its own will.
   after.stages[1].cpu_share = 0.3;
+  after.threads[0].delay_seconds = 1.0;
   EXPECT_THAT(input_verdict(before, after, 1, 1.0, 0.41), HasSubstr("2 threads at 30 % CPU, kept from it by other"));
-  after.threads[0].sleeping = true;
+  after.threads[0].delay_seconds = 0.1;
   EXPECT_THAT(input_verdict(before, after, 1, 1.0, 0.41), HasSubstr("2 threads, asleep or waiting 70 % of the time"));
   PipelineReport later = after;
   EXPECT_EQ(why_not_waited(before, after, later, 2), "epoch 2 did not because it has 2 threads now");

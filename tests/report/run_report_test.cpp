@@ -71,6 +71,16 @@ TEST(RunHtml, ShowsPhasesFirstEpochStepsInputAndCallbacks) {
   EXPECT_THAT(page, Not(HasSubstr("<decode>")));
 }
 
+TEST(RunHtml, SaysOnceWhoMadeTrainingWait) {
+  RunRecord run = run_of(3);
+  run.facts = {{"input.verdict", "training waited for `map`", "pipeline"},
+               {"input.verdict", "training waited for `map`; epoch 2 did not", "pipeline"}};
+  const std::string page = run_html(run);
+  const size_t told = page.find("raining waited for `map`; epoch 2 did not.");
+  ASSERT_NE(told, std::string::npos);
+  EXPECT_EQ(page.find("raining waited for"), told);
+}
+
 TEST(RunHtml, OfEmptyAndForeignRuns) {
   EXPECT_THAT(run_html({}), HasSubstr("No epoch was completed"));
   RunRecord log;
@@ -97,6 +107,12 @@ TEST(RunComparison, TellsWhatGrewAndWhy) {
       EXPECT_NEAR(row.at("change").get<double>(), 1.0 / 3, 1e-9);
     }
   EXPECT_TRUE(found);
+}
+
+TEST(RunComparison, OfManyTimesAsMuchGivesNoPercentages) {
+  const RunComparison comparison(run_of(5), run_of(5, 60));
+  EXPECT_THAT(comparison.sentence(), HasSubstr("Epochs take 40.3x as long: 6.05 s instead of 150 ms"));
+  EXPECT_THAT(comparison.to_string(), ::testing::ContainsRegex("phase forward .* 60.0x"));
 }
 
 TEST(RunComparison, OfEqualRunsSaysSo) {
