@@ -262,7 +262,9 @@ std::vector<Verdict> diagnose_epochs(const RunRecord& run, const std::string& un
   const Verdict& answer = alone.front();
   const bool found = answer.cause != Cause::none && answer.cause != Cause::unknown;
   if (!found || answer.confidence < kCertain || answer.share < kMost) return verdicts;
-  if (answer.cause == first.cause && first.symptom == Symptom::slow_overall) return verdicts;
+  // The cause is certain anyway; how even short epochs would have been is not.
+  if (answer.cause == first.cause && (first.symptom == Symptom::slow_overall || answer.symptom == Symptom::uneven))
+    return verdicts;
   alone.front().summary = "without the waits for cores that other programs used, " + alone.front().summary;
   return alone;
 }
