@@ -168,9 +168,13 @@ void read_file_into(const std::string& path, bool named, Reading& reading, Gathe
   if (!named && kind == Kind::console && is_document(path)) return;
   const std::string name = fs::path(path).filename().string();
   try {
-    const size_t before = out.logs.size();
+    const size_t before = out.logs.size(), profiles = out.profiles.size();
     const std::string told = read_as(kind, source, path == "-" ? "stdin" : name, fs::path(path).parent_path(), out);
     if (kind == Kind::console && out.logs.size() == before && !named) return;
+    if (kind == Kind::kineto && out.profiles.size() == profiles && source.problem().empty()) {
+      reading.skipped.push_back(path + ": a trace without events: its recording ended before the first step");
+      return;
+    }
     reading.files.push_back({path, told, source.problem()});
   } catch (const FileError& e) {
     reading.skipped.push_back(path + ": " + e.what());

@@ -139,6 +139,16 @@ TEST(ReadRun, XPlaneWithNamesAnywhereAndIdsOfAnySize) {
   EXPECT_NEAR(run.profiles[0].step_phases[0][static_cast<size_t>(Phase::trace)], 0.6, 1e-6);
 }
 
+TEST(ReadRun, TraceWithoutEventsIsNamed) {
+  // What a schedule leaves behind that waits for more steps than there are.
+  const Reading reading = read_text(
+      R"({"schemaVersion": 1, "deviceProperties": [], "traceEvents": [{"ph": "M", "name": "process_name", "pid": 1, "tid": 0, "args": {"name": "python"}}]})",
+      "trace.json");
+  EXPECT_TRUE(reading.files.empty());
+  ASSERT_EQ(reading.skipped.size(), 1u);
+  EXPECT_THAT(reading.skipped[0], testing::HasSubstr("trace without events"));
+}
+
 TEST(ReadRun, EarlyAndLateTracesStandInOrder) {
   const RunRecord run = read_run({kRuns + "torch-sine-regressor"}).runs.front();
   ASSERT_EQ(run.profiles.size(), 2u);
