@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "isochron/base/median.h"
 
@@ -156,6 +157,15 @@ bool Case::matches_slow(const std::vector<int>& indices) const {
     if (!shape.slow(i) && i > 0) ++false_alarm;
   }
   return hit > 0 && hit >= 0.8 * shape.extra_total && false_alarm * 4 <= indices.size();
+}
+
+bool Case::facts_match_slow(std::string_view key) const {
+  std::set<int> at, before;
+  for (const Fact* fact : facts(key)) {
+    at.insert(fact->epoch);
+    before.insert(fact->epoch - 1);
+  }
+  return matches_slow({at.begin(), at.end()}) || matches_slow({before.begin(), before.end()});
 }
 
 std::string Case::epochs_text(const std::vector<size_t>& positions) const {

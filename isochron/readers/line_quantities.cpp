@@ -1,5 +1,7 @@
 #include "isochron/readers/line_quantities.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -41,6 +43,18 @@ void store_time(std::string_view key, const Measured& time, LogEvent& event, std
     best = time;
     best_named = named;
   }
+}
+
+// "val loss 0.41" and "val_loss=0.41" are one metric.
+void note_metric(std::string_view key, double value, LogEvent& event) {
+  constexpr size_t kMost = 32;
+  const size_t end = key.find_last_not_of(" :=(") + 1;
+  const std::string_view last = word_before(key, end);
+  if (last.size() < 2 || !is_letter(last[0]) || last == "tokens" || event.metrics.size() >= kMost) return;
+  const std::string_view first = word_before(key, static_cast<size_t>(last.data() - key.data()));
+  const bool joined =
+      first == "val" || first == "valid" || first == "validation" || first == "test" || first == "train";
+  event.metrics.emplace_back(joined ? fmt::format("{}_{}", first, last) : std::string(last), value);
 }
 
 bool counts_data(std::string_view name) {
@@ -126,6 +140,7 @@ Quantities find_quantities(std::string_view line, std::string_view lower_line, s
         store_time(key, *number * (has_any(key, {"ms", "milli"}) ? 1e-3 : 1), event, train, out.time, named);
       } else {
         ++out.numbers;
+        note_metric(key, number->value, event);
         constexpr double kLargestCount = 1e15;
         if (!name.empty() && number->value < kLargestCount && number->value == std::floor(number->value)) {
           counted = name;

@@ -7,11 +7,12 @@ import json
 import subprocess
 import sys
 
+from cause_logs import LOGS as CAUSE_LOGS
 from habit_logs import LOGS as HABIT_LOGS
 from project_logs import LOGS as PROJECT_LOGS
 
 ESC, BACK = "\x1b", "\b"
-LOGS = [*PROJECT_LOGS, *HABIT_LOGS]
+LOGS = [*PROJECT_LOGS, *HABIT_LOGS, *CAUSE_LOGS]
 
 
 def log(name, symptom, epochs, text, cause=None):

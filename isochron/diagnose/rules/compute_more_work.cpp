@@ -15,11 +15,16 @@ std::optional<double> work_of(const Epoch& epoch, int kind) {
     const auto tokens = epoch.metrics.find("tokens");
     return tokens == epoch.metrics.end() ? std::nullopt : std::optional<double>(tokens->second);
   }
+  if (kind == 3) {  // sizes of an example, as programs print them
+    for (const char* name : {"seq_len", "seqlen", "sequence_length", "length", "image_size", "img_size", "resolution"})
+      if (const auto size = epoch.metrics.find(name); size != epoch.metrics.end()) return size->second;
+    return std::nullopt;
+  }
   if (kind == 1) return epoch.examples ? std::optional<double>(static_cast<double>(*epoch.examples)) : std::nullopt;
   return epoch.steps ? std::optional<double>(static_cast<double>(*epoch.steps)) : std::nullopt;
 }
 
-constexpr const char* kKinds[] = {"tokens", "examples", "steps"};
+constexpr const char* kKinds[] = {"tokens", "examples", "steps", "units of length"};
 
 // Early and late windows with the same operations on larger inputs.
 bool by_profiles(const Case& patient, Finding& finding) {
@@ -57,7 +62,7 @@ void compute_more_work(const Case& patient, std::vector<Finding>& findings) {
   if (symptom == Symptom::healthy || patient.shape.extra_total <= 0) return;
   Finding finding{Cause::compute_more_work};
   by_profiles(patient, finding);
-  for (int kind = 0; kind < 3; ++kind) {
+  for (int kind = 0; kind < 4; ++kind) {
     const auto usual = patient.usually([&](size_t i) { return work_of(patient.epoch(i), kind); });
     // A trend has no usual epochs but its first.
     const auto base = symptom == Symptom::slowing || !usual ? work_of(patient.epoch(0), kind) : usual;

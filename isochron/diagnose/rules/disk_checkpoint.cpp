@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <set>
 
 #include "isochron/diagnose/profile_view.h"
 #include "isochron/diagnose/rules.h"
@@ -31,14 +30,7 @@ void disk_checkpoint(const Case& patient, std::vector<Finding>& findings) {
   }
   const auto notices = patient.facts("checkpoint");
   if (!healthy && !finding.overall && !notices.empty()) {
-    // A line printed behind an epoch's end counts for the next one; the epoch before it may have paid.
-    std::set<int> at, before;
-    for (const Fact* notice : notices) {
-      at.insert(notice->epoch);
-      before.insert(notice->epoch - 1);
-    }
-    const bool inside = patient.matches_slow({at.begin(), at.end()});
-    if (inside || patient.matches_slow({before.begin(), before.end()})) {
+    if (patient.facts_match_slow("checkpoint")) {
       if (finding.seconds == 0) finding.seconds = 0.9 * patient.shape.extra_total;
       finding.confidence = std::max(finding.confidence, 0.88);
       finding.evidence.push_back(fmt::format("the slow epochs ({}) are those in which the log says \"{}\" ({})",

@@ -11,7 +11,7 @@ namespace isochron::rules {
 namespace {
 
 bool validates(const std::string& metric) {
-  return metric.starts_with("val_") || metric.starts_with("valid") || metric.starts_with("eval_") ||
+  return metric == "val" || metric.starts_with("val_") || metric.starts_with("valid") || metric.starts_with("eval_") ||
          metric.starts_with("test_");
 }
 
@@ -61,12 +61,14 @@ void train_validation(const Case& patient, std::vector<Finding>& findings) {
           with.insert(epoch.index);
           name = metric;
         }
-    if (with.empty() || with.size() == patient.epochs().size() || !patient.matches_slow({with.begin(), with.end()}))
-      return;
+    const bool by_metrics =
+        !with.empty() && with.size() < patient.epochs().size() && patient.matches_slow({with.begin(), with.end()});
+    if (!by_metrics && !patient.facts_match_slow("validation")) return;
+    if (!by_metrics) name = fmt::format("\"{}\"", patient.facts("validation").front()->value);
     finding.seconds = 0.85 * patient.shape.extra_total;
     finding.confidence = 0.75;
     finding.summary = "the slow epochs are those with a validation";
-    finding.evidence.push_back(fmt::format("{} is logged in {} only, and these are the slow ones", name,
+    finding.evidence.push_back(fmt::format("{} stands in the log in {} only, and these are the slow ones", name,
                                            patient.epochs_text(patient.slow_epochs())));
   } else {
     return;
