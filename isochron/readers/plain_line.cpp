@@ -193,7 +193,7 @@ std::optional<LogEvent> plain_event(std::string_view line, std::string_view lowe
       event = std::move(told);
     }
   }
-  if (vague && !quantities.time) return std::nullopt;
+  if (vague && !quantities.time && !event.clock) return std::nullopt;
   const std::string_view after = lower_line.substr(mention.end);
   event.vague = vague.has_value() && line[mention.begin] == '[';
   note_part(after, event);

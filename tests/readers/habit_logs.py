@@ -78,3 +78,5 @@ LOGS.append(("examples-beside-the-time", "slowing", [0.3, 0.6, 0.9, 1.2, 1.5, 1.
     f"epoch {e}: {4000 * e} examples, loss 0.3, {0.3 * e:.1f} s\n" for e in range(1, 7)) + "finished\n", "compute.more-work"))
 LOGS.append(("examples-so-far", "slowing", [0.3, 0.6, 1.0, 1.2, 1.4, 1.8], "".join(
     f"epoch {e}: {4000 * e} examples seen, loss 0.3, {s:.2f} s\n" for e, s in enumerate((0.3, 0.6, 1.0, 1.2, 1.4, 1.8), 1)), "unknown"))
+each("bracket-and-elapsed", LATER, lambda e, s, t: f"[{e}/5] loss=0.3 elapsed={s:.2f}s\n")
+each("bracket-and-total", EVEN, lambda e, s, t: f"[{e}/4] loss=0.3 total={t:.2f}s\n")
