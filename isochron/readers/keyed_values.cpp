@@ -29,6 +29,7 @@ std::string plain_key(std::string_view key) {
 bool in_milliseconds(std::string_view key) { return key == "ms" || key.ends_with("_ms") || key.ends_with("_millis"); }
 
 bool tells_time(std::string_view key) {
+  if (contains(key, "per_s")) return false;  // a rate
   return one_of(key, {"time", "dur", "duration", "seconds", "secs", "sec", "took", "runtime", "elapsed", "time_s",
                       "wall", "t", "dt"}) ||
          key.ends_with("_time") || key.ends_with("_seconds") || key.ends_with("_duration") ||

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <string>
 
+#include "isochron/readers/keyed_values.h"
+
 namespace isochron {
 
 bool has_any(std::string_view text, std::initializer_list<std::string_view> parts) {
@@ -55,6 +57,16 @@ void note_metric(std::string_view key, double value, LogEvent& event) {
   const bool joined =
       first == "val" || first == "valid" || first == "validation" || first == "test" || first == "train";
   event.metrics.emplace_back(joined ? fmt::format("{}_{}", first, last) : std::string(last), value);
+}
+
+// Whether a number without a unit is a time: "time: 3.2", "took 3.2", "sec=3.2".
+bool names_seconds(std::string_view key) {
+  if (has_any(key, {"lr", "learning"})) return false;
+  if (has_any(key, {"seconds", "secs", "(sec)", "(s)", "duration", "took", "runtime"})) return true;
+  const std::string_view last = word_before(key, key.find_last_not_of(" :=(") + 1);
+  const std::string_view text = trimmed(key);
+  const bool assigned = text.ends_with('=') || text.ends_with(':');
+  return last.ends_with("time") || last == "elapsed" || (assigned && names_time(last));
 }
 
 bool counts_data(std::string_view name) {
@@ -131,12 +143,7 @@ Quantities find_quantities(std::string_view line, std::string_view lower_line, s
           event.rate = number;
         else
           event.examples_rate = number;
-      } else if (key.size() < 40 && number->value >= 0 && !has_any(key, {"lr", "learning"}) &&
-                 (has_any(key, {"seconds", "secs", "(sec)", "(s)", "duration", "took", "runtime"}) ||
-                  word_before(key, key.find_last_not_of(" :=(") + 1).ends_with("time") ||
-                  word_before(key, key.find_last_not_of(" :=(") + 1).ends_with("_sec") ||
-                  word_before(key, key.find_last_not_of(" :=(") + 1) == "elapsed" || key.ends_with(" t=") ||
-                  key.ends_with(" dt="))) {
+      } else if (key.size() < 40 && number->value >= 0 && names_seconds(key)) {
         store_time(key, *number * (has_any(key, {"ms", "milli"}) ? 1e-3 : 1), event, train, out.time, named);
       } else {
         ++out.numbers;

@@ -80,3 +80,5 @@ LOGS.append(("examples-so-far", "slowing", [0.3, 0.6, 1.0, 1.2, 1.4, 1.8], "".jo
     f"epoch {e}: {4000 * e} examples seen, loss 0.3, {s:.2f} s\n" for e, s in enumerate((0.3, 0.6, 1.0, 1.2, 1.4, 1.8), 1)), "unknown"))
 each("bracket-and-elapsed", LATER, lambda e, s, t: f"[{e}/5] loss=0.3 elapsed={s:.2f}s\n")
 each("bracket-and-total", EVEN, lambda e, s, t: f"[{e}/4] loss=0.3 total={t:.2f}s\n")
+each("seconds-by-name", LATER, lambda e, s, t: f"epoch={e} loss=0.3 samples_per_s={100000 // s} time_s={s:.3f}\n")
+each("json-with-a-rate", LATER, lambda e, s, t: f'{{"epoch": {e}, "images_per_sec": {100000 // s}, "sec": {s:.2f}}}\n')
