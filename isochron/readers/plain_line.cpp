@@ -47,7 +47,10 @@ std::optional<Mention> find_epoch(std::string_view line, std::string_view lower_
     if (at > 0 && is_letter(line[at - 1])) continue;
     const std::string_view before = word_before(lower_line, at);
     // "best epoch 4", "for 1 epoch 41.0 sec": no epoch's number follows.
-    if (!before.empty() && is_digit(before.back())) continue;
+    // But "train.py:88 epoch 4" does.
+    const size_t start = before.empty() ? 0 : static_cast<size_t>(before.data() - lower_line.data());
+    const bool after_place = start > 0 && line[start - 1] == ':';
+    if (!before.empty() && is_digit(before.back()) && !after_place) continue;
     if (std::find(kNotBefore.begin(), kNotBefore.end(), before) != kNotBefore.end() &&
         !names_a_bound(lower_line.substr(0, at)))
       continue;

@@ -94,7 +94,28 @@ std::optional<Timestamp> absolute(Scanner& scan, int year, int month, int day, c
                    scan.position()};
 }
 
-// 2021-07-29 15:03:44,746 and 2021/07/29T15:03:44Z
+// As names of files have it: 15-03-44, or 150344.
+std::optional<TimeOfDay> file_time(Scanner& scan) {
+  const auto hour = fixed(scan, 2);
+  const bool dashed = scan.any_of("-");
+  const auto minute = fixed(scan, 2);
+  if (dashed && !scan.any_of("-")) return std::nullopt;
+  const auto second = fixed(scan, 2);
+  if (!hour || !minute || !second || *hour > 23 || *minute > 59 || *second > 60 || is_word(scan.peek()))
+    return std::nullopt;
+  return TimeOfDay{*hour * 3600.0 + *minute * 60.0 + *second, 1};
+}
+
+// 20210729-150344
+std::optional<Timestamp> compact(Scanner scan) {
+  const auto year = fixed(scan, 4), month = fixed(scan, 2), day = fixed(scan, 2);
+  if (!year || !month || !day || !scan.any_of("-_T")) return std::nullopt;
+  const auto time = file_time(scan);
+  if (!time) return std::nullopt;
+  return absolute(scan, *year, *month, *day, *time);
+}
+
+// 2021-07-29 15:03:44,746, 2021/07/29T15:03:44Z and 2021-07-29_15-03-44
 std::optional<Timestamp> year_first(Scanner scan) {
   const auto year = fixed(scan, 4);
   if (!year || !date_separator(scan)) return std::nullopt;
@@ -103,7 +124,12 @@ std::optional<Timestamp> year_first(Scanner scan) {
   const auto day = fixed(scan, 2);
   if (!day || !scan.any_of(" T_-,")) return std::nullopt;
   scan.skip_spaces();
-  const auto time = time_of_day(scan);
+  const Scanner before = scan;
+  auto time = time_of_day(scan);
+  if (!time) {
+    scan = before;
+    time = file_time(scan);
+  }
   if (!time) return std::nullopt;
   return absolute(scan, *year, *month, *day, *time);
 }
@@ -118,6 +144,7 @@ std::optional<Timestamp> month_first(Scanner scan) {
   std::optional<int> year;
   if (date_separator(scan)) {
     year = fixed(scan, 4);
+    if (const auto short_year = year ? std::nullopt : fixed(scan, 2)) year = 2000 + *short_year;
     if (!year) return std::nullopt;
   }
   if (!scan.any_of(" ,")) return std::nullopt;
@@ -155,6 +182,9 @@ std::optional<Timestamp> month_by_name(Scanner scan) {
   if (!day || *day > 31 || !scan.any_of(" ")) return std::nullopt;
   const auto time = time_of_day(scan);
   if (!time) return std::nullopt;
+  Scanner behind = scan;
+  if (const auto year = behind.any_of(" ") ? fixed(behind, 4) : std::nullopt; year && !is_word(behind.peek()))
+    if (auto stamp = absolute(behind, *year, *month, static_cast<int>(*day), *time)) return stamp;
   auto stamp = absolute(scan, 1972, *month, static_cast<int>(*day), *time);
   if (!stamp) return std::nullopt;
   stamp->kind = Timestamp::Kind::day_of_year;
@@ -218,6 +248,7 @@ std::optional<Timestamp> find_timestamp(std::string_view line) {
         if (auto stamp = year_first(scan)) return stamp;
         if (auto stamp = month_first(scan)) return stamp;
         if (auto stamp = day_first(scan)) return stamp;
+        if (auto stamp = compact(scan)) return stamp;
         if (only_brackets)
           if (auto stamp = bare(scan)) return stamp;
       } else {

@@ -82,3 +82,8 @@ each("bracket-and-elapsed", LATER, lambda e, s, t: f"[{e}/5] loss=0.3 elapsed={s
 each("bracket-and-total", EVEN, lambda e, s, t: f"[{e}/4] loss=0.3 total={t:.2f}s\n")
 each("seconds-by-name", LATER, lambda e, s, t: f"epoch={e} loss=0.3 samples_per_s={100000 // s} time_s={s:.3f}\n")
 each("json-with-a-rate", LATER, lambda e, s, t: f'{{"epoch": {e}, "images_per_sec": {100000 // s}, "sec": {s:.2f}}}\n')
+stamped("stamps-place-in-the-code", "%Y-%m-%d %H:%M:%S,%f INFO     trainer:train.py:88 ", "epoch {}/5 started", "training finished")
+stamped("stamps-short-year", "%m/%d/%y %H:%M:%S ", "Epoch {}/5", "training complete")
+stamped("stamps-of-file-names", "%Y%m%d-%H%M%S ", "start epoch {}", "done")
+stamped("stamps-with-dashes", "%Y-%m-%d_%H-%M-%S INFO ", "epoch {} begins", "done")
+stamped("stamps-ctime", "%a %b %d %H:%M:%S %Y ", "epoch {} begins", "done")
