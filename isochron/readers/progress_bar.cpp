@@ -106,7 +106,9 @@ bool read_bracketed(std::string_view line, size_t from, size_t bracket, Bar& bar
   if (!bar.event.elapsed) return false;
   if (scan.any_of("<")) {
     bar.event.left = scan.clock();
-    if (!bar.event.left && !scan.any_of("?")) return false;
+    // Narrow terminals cut bars off: behind "<" nothing, or half of a clock.
+    const bool cut = scan.rest().find_first_not_of("0123456789:") == std::string_view::npos;
+    if (!bar.event.left && !scan.any_of("?") && !cut) return false;
   }
   scan.any_of(",");
   scan.skip_spaces();

@@ -87,3 +87,6 @@ stamped("stamps-short-year", "%m/%d/%y %H:%M:%S ", "Epoch {}/5", "training compl
 stamped("stamps-of-file-names", "%Y%m%d-%H%M%S ", "start epoch {}", "done")
 stamped("stamps-with-dashes", "%Y-%m-%d_%H-%M-%S INFO ", "epoch {} begins", "done")
 stamped("stamps-ctime", "%a %b %d %H:%M:%S %Y ", "epoch {} begins", "done")
+each("bars-cut-off-by-a-narrow-terminal", LATER, lambda e, s, t: "".join(
+    f"\rTraining epoch {e}: {100 * n // 300:3}%|#| {n}/300 [{s * n // 300 // 60:02}:{s * n // 300 % 60:02}<{'00:0' if n == 300 else ''}"
+    for n in (3, 90, 210, 300)) + "\n")
