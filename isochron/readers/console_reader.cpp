@@ -31,7 +31,11 @@ class TableReader {
       while (at < line.size() && separates(line[at])) ++at;
       size_t end = at;
       while (end < line.size() && !separates(line[end])) ++end;
-      if (end > at) cells.emplace_back(line.substr(at, end - at));
+      const std::string_view cell = line.substr(at, end - at);
+      if (cell.starts_with("(") && !cells.empty())
+        cells.back().append(cell);  // "time (s)"
+      else if (!cell.empty())
+        cells.emplace_back(cell);
       at = end;
     }
     if (cells.size() < 2) return std::nullopt;
@@ -39,7 +43,7 @@ class TableReader {
     const bool tells_time = std::any_of(cells.begin() + 1, cells.end(), names_time);
     const bool has_numbers =
         std::any_of(cells.begin(), cells.end(), [](const std::string& cell) { return is_digit(cell[0]); });
-    if (lowered(cells[0]) == "epoch" && !has_numbers && (tells_time || by_commas)) {
+    if (names_epoch(cells[0]) && !has_numbers && (tells_time || by_commas)) {
       columns_ = std::move(cells);
       numbers_rows_ = is_space(line[0]);
       return std::nullopt;

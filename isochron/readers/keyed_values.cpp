@@ -18,6 +18,11 @@ bool contains(std::string_view text, std::string_view part) { return text.find(p
 
 // "trainer/global_step" -> "global_step"; "Epoch Time (s)" -> "epoch_time"
 std::string plain_key(std::string_view key) {
+  // "sec/epoch" is no epoch.
+  if (const std::string whole = lowered(trimmed(key)); whole.ends_with("/epoch"))
+    if (const std::string unit = whole.substr(0, whole.size() - 6);
+        one_of(unit, {"s", "sec", "secs", "seconds", "time"}))
+      return "epoch_time";
   if (const size_t slash = key.rfind('/'); slash != std::string_view::npos && slash + 1 < key.size())
     key = key.substr(slash + 1);
   std::string plain = lowered(trimmed(key.substr(0, key.find('('))));
@@ -31,7 +36,7 @@ bool in_milliseconds(std::string_view key) { return key == "ms" || key.ends_with
 bool tells_time(std::string_view key) {
   if (contains(key, "per_s")) return false;  // a rate
   return one_of(key, {"time", "dur", "duration", "seconds", "secs", "sec", "took", "runtime", "elapsed", "time_s",
-                      "wall", "t", "dt"}) ||
+                      "wall", "t", "dt", "time_elapsed", "time_taken"}) ||
          key.ends_with("_time") || key.ends_with("_seconds") || key.ends_with("_duration") ||
          key.ends_with("_runtime") || key.ends_with("_sec") || key.ends_with("_secs") || key.ends_with("_s") ||
          in_milliseconds(key);
@@ -53,6 +58,10 @@ std::optional<Measured> whole_number(std::string_view text) {
 }  // namespace
 
 bool names_time(std::string_view key) { return tells_time(plain_key(key)); }
+
+bool names_epoch(std::string_view key) {
+  return one_of(plain_key(key), {"epoch", "ep", "current_epoch", "epochs_completed"});
+}
 
 std::optional<LogEvent> keyed_event(const KeyedValues& values) {
   LogEvent event;
@@ -89,7 +98,7 @@ std::optional<LogEvent> keyed_event(const KeyedValues& values) {
     const auto value = whole_number(text);
     if (!value) continue;
     const bool whole = value->value == std::floor(value->value) && value->value >= 0 && value->value < 1e15;
-    if (one_of(key, {"epoch", "current_epoch", "epochs_completed"})) {
+    if (names_epoch(key)) {
       any = true;
       if (whole && !contains(text, ".") && !trainer)
         event.epoch = static_cast<int64_t>(value->value);

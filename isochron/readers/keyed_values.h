@@ -19,6 +19,9 @@ using KeyedValues = std::vector<std::pair<std::string, std::string>>;
 // Whether values under this key are times: "epoch_time", "secs", "Duration (s)".
 bool names_time(std::string_view key);
 
+// Whether values under this key are numbers of epochs.
+bool names_epoch(std::string_view key);
+
 // nullopt if nothing in it is about training.
 std::optional<LogEvent> keyed_event(const KeyedValues& values);
 

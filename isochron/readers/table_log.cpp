@@ -39,6 +39,7 @@ std::string_view first_line(std::string_view text, size_t from = 0) {
 
 bool names_training(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
+    if (names_epoch(name)) return true;
     const std::string plain = lowered(name);
     for (const std::string_view word : {"epoch", "step", "iter"})
       if (plain == word || plain.ends_with(std::string("_") + std::string(word)) ||

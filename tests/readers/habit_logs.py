@@ -90,3 +90,6 @@ stamped("stamps-ctime", "%a %b %d %H:%M:%S %Y ", "epoch {} begins", "done")
 each("bars-cut-off-by-a-narrow-terminal", LATER, lambda e, s, t: "".join(
     f"\rTraining epoch {e}: {100 * n // 300:3}%|#| {n}/300 [{s * n // 300 // 60:02}:{s * n // 300 % 60:02}<{'00:0' if n == 300 else ''}"
     for n in (3, 90, 210, 300)) + "\n")
+each("table-with-a-unit", FIRST, lambda e, s, t: f"{e:>6} {0.31:>8} {s:>12.2f}\n", "    ep     loss     time (s)\n")
+each("json-short-keys", LATER, lambda e, s, t: f'{{"ep": {e}, "loss": 0.31, "time_elapsed": {s:.2f}}}\n')
+each("json-seconds-per-epoch", LATER, lambda e, s, t: f'{{"epoch": {e}, "loss": 0.31, "sec/epoch": {s:.2f}}}\n')
