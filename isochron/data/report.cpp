@@ -12,8 +12,8 @@ namespace {
 
 // Less than this share of an epoch is not worth a sentence.
 constexpr double kWorthSaying = 0.05;
-// Nor is less than this, in seconds.
-constexpr double kNoticeable = 2e-3;
+// Nor are so many seconds: no longer than a scheduler lets others run, and nobody's fault on a shared machine.
+constexpr double kNoticeable = 10e-3;
 constexpr int64_t kMentioned = 1'000'000;  // bytes from disk
 
 double mega(int64_t bytes) { return static_cast<double>(bytes) * 1e-6; }

@@ -37,6 +37,10 @@ bool smaller_is_better(const std::string& who, const std::string& metric, Monito
       metric);
 }
 
+void check_epochs(const char* callback, const char* option, int epochs) {
+  if (epochs < 0) fail<ValueError>(callback, "{} must not be negative, got {}", option, epochs);
+}
+
 std::string json_number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : "null"; }
 
 }  // namespace
@@ -70,7 +74,10 @@ bool Monitor::improves(double value, std::optional<double> than) const {
 }
 
 EarlyStopping::EarlyStopping(Options options)
-    : options_(std::move(options)), monitor_("EarlyStopping", options_.monitor, options_.mode, options_.min_delta) {}
+    : options_(std::move(options)), monitor_("EarlyStopping", options_.monitor, options_.mode, options_.min_delta) {
+  check_epochs("EarlyStopping", "patience", options_.patience);
+  check_epochs("EarlyStopping", "start_from_epoch", options_.start_from_epoch);
+}
 
 void EarlyStopping::on_train_begin(const Logs&) {
   wait_ = stopped_epoch_ = best_epoch_ = 0;
@@ -128,7 +135,10 @@ void EarlyStopping::load_state(const StateDict& state) {
 
 ReduceLROnPlateau::ReduceLROnPlateau(Options options)
     : options_(std::move(options)), monitor_("ReduceLROnPlateau", options_.monitor, options_.mode, options_.min_delta) {
-  if (!(options_.factor < 1)) fail<ValueError>("ReduceLROnPlateau", "needs a factor below 1, got {}", options_.factor);
+  if (!(options_.factor >= 0 && options_.factor < 1))
+    fail<ValueError>("ReduceLROnPlateau", "needs a factor of at least 0 and below 1, got {}", options_.factor);
+  check_epochs("ReduceLROnPlateau", "patience", options_.patience);
+  check_epochs("ReduceLROnPlateau", "cooldown", options_.cooldown);
 }
 
 void ReduceLROnPlateau::on_train_begin(const Logs&) {

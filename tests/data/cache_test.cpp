@@ -178,6 +178,7 @@ TEST(Report, VerdictsNameWhoMadeTrainingWait) {
   PipelineReport before, after;
   after.stages = {{"source", 10, 0, 0, 0.1, -1}, {"map(decode)", 10, 0, 0, 2.0, 1.0}};
   EXPECT_EQ(input_verdict(before, after, 1, 1.0, 0.01), "");
+  EXPECT_EQ(input_verdict(before, after, 2, 0.005, 0.0047), "") << "another process had the core";
   EXPECT_THAT(
       input_verdict(before, after, 1, 1.0, 0.41),
       HasSubstr("training waited 41 % of epoch 1 for `map(decode)`: it runs in the training thread at 100 % CPU"));

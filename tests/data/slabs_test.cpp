@@ -16,7 +16,7 @@ bool holds(const Storage& storage, int value) {
 
 TEST(Slabs, SlicesKeepWhatIsWrittenWhenTheRestIsGivenBack) {
   // Within a block, over its end, and too large for one.
-  const size_t sizes[] = {1, 64, 4097, 1'900'000, 1'900'000, 1'900'000, 1'900'000, 1'900'000, 30'000'000, 5};
+  const size_t sizes[] = {1, 64, 4097, 900'000, 900'000, 900'000, 900'000, 900'000, 30'000'000, 5};
   std::vector<Storage> slices;
   {
     Slabs slabs;

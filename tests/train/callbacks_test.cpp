@@ -109,6 +109,11 @@ TEST(ReduceLROnPlateau, RatesAreThoseOfKeras) {
     for (size_t i = 0; i < rates.size(); ++i) EXPECT_NEAR(rates[i], expected[i], 1e-7) << item.dump() << " epoch " << i;
   }
   EXPECT_THROW(ReduceLROnPlateau({.factor = 1.5}), ValueError);
+  EXPECT_THROW(ReduceLROnPlateau({.factor = -0.5}), ValueError);
+  EXPECT_THROW(ReduceLROnPlateau({.patience = -1}), ValueError);
+  EXPECT_THROW(ReduceLROnPlateau({.cooldown = -1}), ValueError);
+  EXPECT_THROW(EarlyStopping({.patience = -1}), ValueError);
+  EXPECT_THROW(EarlyStopping({.start_from_epoch = -1}), ValueError);
 }
 
 TEST(LearningRateScheduler, SetsTheRateOfEveryEpoch) {

@@ -10,7 +10,8 @@
 namespace isochron::data {
 namespace {
 
-constexpr size_t kSlab = size_t{8} << 20, kAlignment = 64;
+// What two threads have not filled yet is all that is taken too much.
+constexpr size_t kSlab = size_t{4} << 20, kAlignment = 64;
 
 uintptr_t page_bytes() {
   static const auto bytes = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
