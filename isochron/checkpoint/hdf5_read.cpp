@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint64_t kUndefined = UINT64_MAX;
 constexpr int kMaxDepth = 32;
-constexpr uint64_t kMaxElements = uint64_t{1} << 56;
+constexpr uint64_t kMostElements = uint64_t{1} << 56;
 constexpr size_t kMaxObjects = 1'000'000;
 
 class Hdf5Reader {
@@ -143,7 +143,7 @@ class Hdf5Reader {
     uint64_t elements = 1;
     for (uint8_t i = 0; i < rank; ++i) {
       const auto extent = number<uint64_t>(dims + 8 * uint64_t{i});
-      if (extent > kMaxElements || (extent && elements > kMaxElements / extent))
+      if (extent > kMostElements || (extent && elements > kMostElements / extent))
         broken("has too many elements in \"{}\"", path);
       elements *= extent;
       extents.push_back(static_cast<int64_t>(extent));

@@ -10,7 +10,7 @@
 namespace isochron {
 namespace {
 
-constexpr uint64_t kUndefined = UINT64_MAX;
+constexpr uint64_t kNoAddress = UINT64_MAX;
 constexpr size_t kLeafK = 4, kInnerK = 16;  // half the links of a symbol node, half the children of a tree node
 constexpr size_t kSymbolNodeBytes = 8 + 2 * kLeafK * 40;
 constexpr size_t kTreeNodeBytes = 24 + (4 * kInnerK + 1) * 8;
@@ -34,9 +34,9 @@ class MetadataBuilder {
     put<uint8_t>(14, 8);
     put<uint16_t>(16, kLeafK);
     put<uint16_t>(18, kInnerK);
-    put<uint64_t>(32, kUndefined);
+    put<uint64_t>(32, kNoAddress);
     put<uint64_t>(40, data_begin_ + data_bytes);
-    put<uint64_t>(48, kUndefined);
+    put<uint64_t>(48, kNoAddress);
     put<uint64_t>(64, group.header);
     put<uint32_t>(72, 1);
     put<uint64_t>(80, group.tree);
@@ -134,8 +134,8 @@ class MetadataBuilder {
       put_text(node, "TREE");
       put(node + 5, level);
       put(node + 6, static_cast<uint16_t>(count));
-      put(node + 8, nodes.empty() ? kUndefined : nodes.back().address);
-      put(node + 16, kUndefined);
+      put(node + 8, nodes.empty() ? kNoAddress : nodes.back().address);
+      put(node + 16, kNoAddress);
       if (!nodes.empty()) put(nodes.back().address + 16, node);
       put(node + 24, before);
       for (size_t i = 0; i < count; ++i) {
@@ -192,7 +192,7 @@ class MetadataBuilder {
     std::string layout(18, '\0');
     layout[0] = 3;
     layout[1] = 1;
-    const uint64_t at = spec.bytes() ? data_begin_ + item.data_offset : kUndefined;
+    const uint64_t at = spec.bytes() ? data_begin_ + item.data_offset : kNoAddress;
     const auto bytes = static_cast<uint64_t>(spec.bytes());
     std::memcpy(layout.data() + 2, &at, 8);
     std::memcpy(layout.data() + 10, &bytes, 8);

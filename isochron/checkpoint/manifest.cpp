@@ -8,7 +8,7 @@
 namespace isochron {
 namespace {
 
-using json = nlohmann::ordered_json;
+using nlohmann::ordered_json;
 
 constexpr const char* kFormat = "isochron-checkpoint";
 constexpr int kVersion = 1;
@@ -31,20 +31,21 @@ std::string sealed(const std::string& body) { return fmt::format("{}{}{}\"\n}}\n
 }  // namespace
 
 std::string manifest_text(const CheckpointInfo& info, const std::string& state_file) {
-  json logs = json::object();
+  ordered_json logs = ordered_json::object();
   for (const auto& [name, value] : info.logs) logs[name] = value;  // NaN and infinities become null
-  const json document = {{"format", kFormat},
-                         {"version", kVersion},
-                         {"model", info.model},
-                         {"epoch", info.epoch},
-                         {"step", info.step},
-                         {"total_steps", info.total_steps},
-                         {"threads", info.threads},
-                         {"logs", logs},
-                         {"saved_at", utc(info.saved_at_ns)},
-                         {"saved_at_ns", info.saved_at_ns},
-                         {"state", {{"file", state_file}, {"bytes", info.bytes}, {"crc32c", hex(info.crc32c)}}}};
-  std::string body = document.dump(1, ' ', false, json::error_handler_t::replace);
+  const ordered_json document = {
+      {"format", kFormat},
+      {"version", kVersion},
+      {"model", info.model},
+      {"epoch", info.epoch},
+      {"step", info.step},
+      {"total_steps", info.total_steps},
+      {"threads", info.threads},
+      {"logs", logs},
+      {"saved_at", utc(info.saved_at_ns)},
+      {"saved_at_ns", info.saved_at_ns},
+      {"state", {{"file", state_file}, {"bytes", info.bytes}, {"crc32c", hex(info.crc32c)}}}};
+  std::string body = document.dump(1, ' ', false, ordered_json::error_handler_t::replace);
   body.resize(body.rfind("\n}"));
   return sealed(body);
 }
@@ -59,7 +60,7 @@ CheckpointInfo parse_manifest(const std::string& path, const std::string& text, 
                              : "foreign: its manifest.json is none of ours");
   CheckpointInfo info;
   try {
-    const json document = json::parse(text);
+    const ordered_json document = ordered_json::parse(text);
     if (document.at("format") != kFormat) refuse("foreign: its manifest.json is none of ours");
     if (const int version = document.at("version"); version != kVersion)
       refuse(fmt::format("written by a newer isochron: version {}, this one reads {}", version, kVersion));
@@ -71,11 +72,11 @@ CheckpointInfo parse_manifest(const std::string& path, const std::string& text, 
     info.saved_at_ns = document.at("saved_at_ns");
     for (const auto& [name, value] : document.at("logs").items())
       info.logs.emplace_back(name, value.is_number() ? value.get<double>() : std::nan(""));
-    const json& state = document.at("state");
+    const ordered_json& state = document.at("state");
     if (state.at("file") != state_file) refuse("its state is in another file than " + state_file);
     info.bytes = state.at("bytes");
     info.crc32c = static_cast<uint32_t>(std::stoul(state.at("crc32c").get<std::string>(), nullptr, 16));
-  } catch (const json::exception& error) {
+  } catch (const ordered_json::exception& error) {
     refuse(error.what());
   } catch (const std::logic_error& error) {
     refuse(error.what());

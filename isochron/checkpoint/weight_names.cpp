@@ -18,7 +18,7 @@ class UniqueNames {
   std::map<std::string, int> used_;
 };
 
-std::string joined(const std::string& path, const std::string& name) { return path.empty() ? name : path + "/" + name; }
+std::string below(const std::string& path, const std::string& name) { return path.empty() ? name : path + "/" + name; }
 
 std::string class_in_path(const Layer& layer) {
   const auto* model = dynamic_cast<const Model*>(&layer);
@@ -71,9 +71,9 @@ class Collector {
     UniqueNames names;
     for (size_t i = 0; i < own.size(); ++i) {
       if (scheme_ != Scheme::keras)
-        found_.push_back({joined(path, names(short_name(own[i]))), own[i]});
+        found_.push_back({below(path, names(short_name(own[i]))), own[i]});
       else
-        found_.push_back({joined(path, keras_weight(layer, own[i], i)), own[i]});
+        found_.push_back({below(path, keras_weight(layer, own[i], i)), own[i]});
     }
     const auto* model = dynamic_cast<const Model*>(&layer);
     const std::vector<std::shared_ptr<Layer>> parts = model ? model->layers() : layer.parts();
@@ -86,7 +86,7 @@ class Collector {
         name = part_names(class_in_path(*parts[i]));
       else
         name = keras_part(layer, i, part_names);
-      visit(*parts[i], joined(scheme_ == Scheme::keras && model ? joined(path, "layers") : path, name));
+      visit(*parts[i], below(scheme_ == Scheme::keras && model ? below(path, "layers") : path, name));
     }
   }
 

@@ -1,9 +1,9 @@
 #include "isochron/data/autotune.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <sstream>
 
+#include "isochron/base/cache_folder.h"
 #include "isochron/base/error.h"
 #include "isochron/base/files.h"
 #include "isochron/base/threads.h"
@@ -18,19 +18,6 @@ std::string file_for(const std::string& fingerprint) {
 }
 
 }  // namespace
-
-std::string hashed(std::string_view text) {
-  uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
-  for (const char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
-  return fmt::format("{:016x}", hash);
-}
-
-std::string cache_folder() {
-  if (const char* own = std::getenv("ISOCHRON_CACHE_DIR")) return own;
-  if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg && *xdg) return std::string(xdg) + "/isochron";
-  if (const char* home = std::getenv("HOME"); home && *home) return std::string(home) + "/.cache/isochron";
-  return {};
-}
 
 Tunings load_tunings(const std::string& fingerprint) {
   Tunings tunings;

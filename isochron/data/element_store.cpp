@@ -10,9 +10,9 @@
 #include <system_error>
 #include <unordered_map>
 
+#include "isochron/base/cache_folder.h"
 #include "isochron/base/crc32c.h"
 #include "isochron/base/memory_info.h"
-#include "isochron/data/autotune.h"
 
 namespace isochron::data {
 namespace {

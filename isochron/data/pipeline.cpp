@@ -2,6 +2,7 @@
 
 #include <exception>
 
+#include "isochron/base/cache_folder.h"
 #include "isochron/data/optimize.h"
 #include "isochron/data/stages.h"
 

@@ -33,6 +33,8 @@ struct CacheReport {
   };
   std::vector<Miss> recent_misses;        // the last 64
   std::vector<std::string> grown_graphs;  // pending graphs that kept growing, with the line that grew them
+  // Variants of kernels tried on this machine: how many are known and learnt, and why others are not known.
+  std::string kernel_choices;
 };
 CacheReport cache_report();
 std::string to_string(const CacheReport& report);

@@ -8,6 +8,7 @@
 #include "isochron/base/clock.h"
 #include "isochron/base/joined.h"
 #include "isochron/base/threads.h"
+#include "isochron/exec/kernel_choices.h"
 #include "isochron/exec/plan_observer.h"
 #include "isochron/exec/running_call.h"
 #include "isochron/exec/workspace.h"
@@ -53,9 +54,46 @@ void Executable::prepare_memory(int shares) {
       shared_bytes_ = std::max(shared_bytes_, (call.kernel->shared_bytes(used) + 63) / 64 * 64);
     }
     shares_ = shares;
+    prepare_trial();
   }
   workspace_ =
       workspace(static_cast<size_t>(arena_bytes_) + shared_bytes_ + scratch_bytes_ * static_cast<size_t>(shares));
+}
+
+void Executable::prepare_trial() {
+  trial_.reset();
+  std::vector<KernelTrial::Candidate> untried;
+  for (size_t i = 0; i < instructions_.size(); ++i) {
+    Instruction& call = instructions_[i];
+    call.variant = 0;
+    const int variants = call.kernel->variants();
+    if (variants == 1) continue;
+    const GraphNode& node = graph_.nodes[static_cast<size_t>(call.node)];
+    std::string key = fmt::format("{} {} threads={} {}", node.op->name, call.implementation, shares_,
+                                  isochron::to_string(node.attributes));
+    for (const TensorSpec& input : graph_.input_specs(node)) key += " " + isochron::to_string(input);
+    KernelChoices& choices = KernelChoices::global();
+    if (const std::optional<int> known = choices.find(key)) {
+      call.variant = *known < variants ? *known : 0;
+    } else {
+      choices.expect(key);
+      untried.push_back({i, variants, std::move(key)});
+    }
+  }
+  if (untried.empty()) return;
+  trial_ = std::make_unique<KernelTrial>(std::move(untried));
+  stamps_.reserve(stamps_of(shares_));
+}
+
+void Executable::try_variants(const PlanTimes& times) {
+  trial_->ran(times);
+  if (!trial_->done()) return;
+  for (const KernelTrial::Candidate& candidate : trial_->candidates()) {
+    const int best = trial_->best(candidate);
+    instructions_[candidate.call].variant = best;
+    KernelChoices::global().learn(candidate.key, best);
+  }
+  trial_.reset();
 }
 
 void Executable::resolve(std::span<void* const> inputs, std::span<void* const> outputs) {
@@ -86,24 +124,27 @@ void Executable::run(std::span<void* const> inputs, std::span<void* const> outpu
   fault_.clear();
   g_running_calls.store(static_cast<int32_t>(instructions_.size()), std::memory_order_relaxed);
   PlanObserver* const observer = g_observer;
-  if (observer) {
-    stamps_.assign(2 * instructions_.size() * static_cast<size_t>(shares), 0);
-    observer->plan_begins();
-  }
   const int64_t start = monotonic_ns();
   const int threads = team_.threads(shares, start);
+  const bool tries = trial_ && !observer && threads == shares && trial_->timed();
+  if (observer || tries) stamps_.assign(stamps_of(shares), 0);
+  if (observer) observer->plan_begins();
+  if (tries)
+    for (const KernelTrial::Candidate& candidate : trial_->candidates())
+      instructions_[candidate.call].variant = trial_->variant(candidate);
   // What thread 0 spends outside its calls it spends on the other threads: waking them, waiting for the last one.
   std::optional<ScopedSpan> span;
   if (threads > 1) span.emplace(Phase::sync, "threads");
   team.parallel(threads, [&](int thread, int of) {
-    run_shares(thread, of, check_numbers,
-               observer ? stamps_.data() + 2 * instructions_.size() * static_cast<size_t>(thread) : nullptr);
+    run_shares(thread, of, check_numbers, observer || tries ? stamps_.data() + stamps_of(thread) : nullptr);
   });
   g_running_op.store(nullptr, std::memory_order_relaxed);
   const int64_t end = monotonic_ns();
   team_.ran(end - start, end);
   span.reset();
-  if (observer) observer->plan_ran(*this, {stamps_.data(), instructions_.size(), threads, start, end});
+  const PlanTimes times{stamps_.data(), instructions_.size(), threads, start, end};
+  if (observer) observer->plan_ran(*this, times);
+  if (tries) try_variants(times);
   if (fault_.found()) raise_fault();
 }
 
@@ -160,7 +201,8 @@ void Executable::run_shares(int thread, int threads, bool check_numbers, int64_t
                       shares,
                       0,
                       call.checks_numbers && !check_numbers ? &ignored_ : &fault_,
-                      static_cast<int32_t>(i)};
+                      static_cast<int32_t>(i),
+                      call.variant};
     for (int stage = 0; stage < call.kernel->stages(); ++stage) {
       if (stage && !alone && threads > 1) meet(team, thread);
       frame.stage = stage;

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "isochron/exec/kernel_trial.h"
 #include "isochron/exec/team_choice.h"
 #include "isochron/graph/graph.h"
 #include "isochron/kernels/kernel.h"
@@ -70,11 +71,16 @@ class Executable {
     bool barrier_before = false;  // something it touches was written by another thread's earlier share
     bool gate_before = false;     // the first that changes an input: stop here if the data are at fault
     bool checks_numbers = false;  // check_finite
+    int variant = 0;              // of the kernel
   };
   Executable();
   void resolve(std::span<void* const> inputs, std::span<void* const> outputs);
   void prepare_memory(int shares);
+  size_t stamps_of(int threads) const { return 2 * instructions_.size() * static_cast<size_t>(threads); }
   void run_shares(int thread, int threads, bool check_numbers, int64_t* stamps);
+  // What to try, and what is known already.
+  void prepare_trial();
+  void try_variants(const PlanTimes& times);
   [[noreturn]] void raise_fault();
 
   Graph graph_;
@@ -93,7 +99,8 @@ class Executable {
   size_t scratch_bytes_ = 0, shared_bytes_ = 0;
   std::byte* workspace_ = nullptr;
   DataFault fault_, ignored_;
-  std::vector<int64_t> stamps_;  // while somebody observes
+  std::unique_ptr<KernelTrial> trial_;  // until its end
+  std::vector<int64_t> stamps_;         // while somebody observes, or variants are tried
 };
 
 }  // namespace isochron

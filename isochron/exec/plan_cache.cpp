@@ -1,5 +1,7 @@
 #include "isochron/exec/plan_cache.h"
 
+#include "isochron/exec/kernel_choices.h"
+
 namespace isochron {
 namespace {
 
@@ -99,6 +101,7 @@ CacheReport PlanCache::report() const {
   CacheReport report = report_;
   report.entries = static_cast<int64_t>(plans_.size());
   report.capacity = capacity_;
+  report.kernel_choices = KernelChoices::global().report();
   return report;
 }
 
@@ -141,6 +144,7 @@ std::string to_string(const CacheReport& report) {
     text +=
         fmt::format("  evaluation {}: {} ({:.2f} ms)\n", miss.at_evaluation, miss.reason, miss.compile_seconds * 1e3);
   for (const std::string& growth : report.grown_graphs) text += fmt::format("  growing: {}\n", growth);
+  if (!report.kernel_choices.empty()) text += fmt::format("kernel variants: {}\n", report.kernel_choices);
   return text;
 }
 

@@ -72,7 +72,7 @@ KernelPtr make_attention(const KernelRequest& request, std::string&) {
   return std::make_unique<AttentionKernel<float>>(request, backward);
 }
 
-[[maybe_unused]] const bool kRegistered = register_kernels(
+[[maybe_unused]] const bool kAttentionRegistered = register_kernels(
     {{"attention", "blocks", make_attention<false>}, {"attention_backward", "blocks", make_attention<true>}});
 
 }  // namespace

@@ -39,7 +39,7 @@ class CheckFiniteKernel final : public Kernel {
   std::string what_;
 };
 
-[[maybe_unused]] const bool kRegistered =
+[[maybe_unused]] const bool kCheckRegistered =
     register_kernels({{"check_finite", "loop", [](const KernelRequest& r, std::string&) -> KernelPtr {
                          return std::make_unique<CheckFiniteKernel>(r);
                        }}});

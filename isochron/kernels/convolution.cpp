@@ -63,12 +63,13 @@ class WinogradForward final : public Kernel {
   size_t scratch_bytes(int) const override { return kernels::winograd_scratch_bytes(shape_); }
   size_t shared_bytes(int) const override { return kernels::winograd_kernel_bytes(shape_); }
   int stages() const override { return finish_.more() ? 3 : 2; }
+  int variants() const override { return kernels::kWinogradBlocks; }
   void run(const KernelFrame& f) const override {
     auto* carried = static_cast<float*>(f.shared);
     if (f.stage == 0) return kernels::winograd_carry_kernel(shape_, f.in<float>(1), carried, f.thread, f.threads);
     if (f.stage == 2) return finish_.run(f, elements_);
     kernels::winograd_forward(shape_, f.in<float>(0), carried, finish_.of(f), f.out<float>(), f.scratch, f.thread,
-                              f.threads);
+                              f.threads, static_cast<kernels::WinogradBlock>(f.variant));
   }
 
  private:
@@ -83,11 +84,13 @@ class WinogradInputGrad final : public Kernel {
   size_t scratch_bytes(int) const override { return kernels::winograd_scratch_bytes(shape_); }
   size_t shared_bytes(int) const override { return kernels::winograd_kernel_bytes(shape_); }
   int stages() const override { return 2; }
+  int variants() const override { return kernels::kWinogradBlocks; }
   void run(const KernelFrame& f) const override {
     auto* carried = static_cast<float*>(f.shared);
     if (f.stage == 0)
       return kernels::winograd_carry_turned_kernel(shape_, f.in<float>(1), carried, f.thread, f.threads);
-    kernels::winograd_input_grad(shape_, f.in<float>(0), carried, f.out<float>(), f.scratch, f.thread, f.threads);
+    kernels::winograd_input_grad(shape_, f.in<float>(0), carried, f.out<float>(), f.scratch, f.thread, f.threads,
+                                 static_cast<kernels::WinogradBlock>(f.variant));
   }
 
  private:
@@ -200,7 +203,7 @@ KernelPtr make_gemm(const KernelRequest& request, std::string& why_not) {
   return std::make_unique<GemmConvolution<float, role>>(request, shape);
 }
 
-[[maybe_unused]] const bool kRegistered = register_kernels({
+[[maybe_unused]] const bool kConvolutionRegistered = register_kernels({
     {"conv", "winograd", make_winograd<Role::forward>},
     {"conv", "depthwise", make_depthwise<Role::forward>},
     {"conv", "gemm", make_gemm<Role::forward>},

@@ -34,7 +34,7 @@ KernelPtr make_elementwise(const KernelRequest& request, std::string& why_not) {
   return std::make_unique<ElementwiseKernel>(request, *program);
 }
 
-[[maybe_unused]] const bool kRegistered = [] {
+[[maybe_unused]] const bool kElementwiseRegistered = [] {
   for (const char* op : tile_op_names()) register_kernels({{op, "tile", make_elementwise}});
   register_kernels({{"fused", "tile", make_elementwise}});
   return true;

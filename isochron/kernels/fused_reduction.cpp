@@ -24,7 +24,8 @@ KernelPtr make_fused_reduction(const KernelRequest& request, std::string& why_no
       std::vector<TensorSpec>(outputs.begin(), outputs.begin() + static_cast<int64_t>(outputs.size()) - 1));
 }
 
-[[maybe_unused]] const bool kRegistered = register_kernels({{"fused_reduce", "tile", make_fused_reduction}});
+[[maybe_unused]] const bool kFusedReductionRegistered =
+    register_kernels({{"fused_reduce", "tile", make_fused_reduction}});
 
 }  // namespace
 }  // namespace isochron

@@ -116,7 +116,7 @@ class ScatterAddKernel final : public IndexKernel {
   }
 };
 
-[[maybe_unused]] const bool kRegistered = register_kernels(
+[[maybe_unused]] const bool kIndexingRegistered = register_kernels(
     {{"gather", "copy",
       [](const KernelRequest& r, std::string&) -> KernelPtr { return std::make_unique<GatherKernel>(Layout(r)); }},
      {"scatter_add", "loop", [](const KernelRequest& r, std::string&) -> KernelPtr {

@@ -54,7 +54,8 @@ struct KernelFrame {
   int threads;
   int stage;
   DataFault* fault;
-  int32_t call;  // position of this kernel in the plan
+  int32_t call;     // position of this kernel in the plan
+  int variant = 0;  // below variants()
 
   // Row `row` of the data is wrong, with this value: the plan stops before it updates anything, and raise() explains.
   void report(int64_t row, double value = 0) const { fault->report(call, row, value); }
@@ -77,6 +78,9 @@ class Kernel {
   virtual size_t scratch_bytes(int /*threads*/) const { return 0; }
   virtual size_t shared_bytes(int /*threads*/) const { return 0; }
   virtual int stages() const { return 1; }
+  // Ways to compute the same bits that differ in speed, from machine to machine: the sizes of blocks, what is packed. 0
+  // is what the cost model says; the plan may find out that another is quicker (exec/kernel_trial).
+  virtual int variants() const { return 1; }
   // False: only thread 0 runs it, the others skip it.
   virtual bool parallel() const { return true; }
   // Output i may lie in the same memory as input i's, element by element.

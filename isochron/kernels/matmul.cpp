@@ -65,7 +65,19 @@ class GemmKernel final : public Kernel {
       regular_a_ = true;
     }
   }
-  size_t scratch_bytes(int threads) const override { return kernels::gemm_scratch_bytes(p_.shape, threads); }
+  size_t scratch_bytes(int threads) const override {
+    size_t bytes = 0;
+    for (int variant = 0; variant < variants(); ++variant)
+      bytes = std::max(bytes, kernels::gemm_scratch_bytes(shape_of(variant), threads));
+    return bytes;
+  }
+  int variants() const override {
+    constexpr int64_t kWorthATrial = 1'000'000;  // multiply-adds
+    const GemmShape& s = p_.shape;
+    const bool small = s.m * s.n * s.k * count_ < kWorthATrial || std::min({s.m, s.n, s.k}) < 8;
+    // Columns are summed where B is packed, or else in a loop of their own.
+    return small || epilogue_.column_sums ? 1 : kernels::kGemmBlockings;
+  }
   void run(const KernelFrame& f) const override {
     GemmArgs args{.a = f.inputs[0],
                   .b = f.inputs[1],
@@ -80,9 +92,10 @@ class GemmKernel final : public Kernel {
                   .residual = epilogue_.residual ? f.inputs[residual_] : nullptr,
                   .gate = epilogue_.gate ? f.inputs[gate_] : nullptr,
                   .column_sums = epilogue_.column_sums ? f.outputs[1] : nullptr};
-    if (count_ == 1) return kernels::gemm(p_.shape, args, f.scratch, f.thread, f.threads);
+    const GemmShape shape = shape_of(f.variant);
+    if (count_ == 1) return kernels::gemm(shape, args, f.scratch, f.thread, f.threads);
     if (regular_a_ && regular_b_)
-      return kernels::batched_gemm(p_.shape, args, count_, strides_, f.scratch, f.thread, f.threads);
+      return kernels::batched_gemm(shape, args, count_, strides_, f.scratch, f.thread, f.threads);
     for (int64_t i = count_ * f.thread / f.threads; i < count_ * (f.thread + 1) / f.threads; ++i) {
       args.a = at(f.inputs[0], matrix_of(i, p_.batch, p_.batch_a) * p_.shape.m * p_.shape.k);
       args.b = at(f.inputs[1], matrix_of(i, p_.batch, p_.batch_b) * p_.shape.k * p_.shape.n);
@@ -90,11 +103,16 @@ class GemmKernel final : public Kernel {
       if (epilogue_.pre_activation) args.pre_activation = at(f.outputs[1], i * strides_.c);
       if (epilogue_.residual) args.residual = at(f.inputs[residual_], i * strides_.c);
       if (epilogue_.gate) args.gate = at(f.inputs[gate_], i * strides_.c);
-      kernels::gemm(p_.shape, args, f.scratch, 0, 1);
+      kernels::gemm(shape, args, f.scratch, 0, 1);
     }
   }
 
  private:
+  GemmShape shape_of(int variant) const {
+    GemmShape shape = p_.shape;
+    shape.blocking = static_cast<kernels::GemmBlocking>(variant);
+    return shape;
+  }
   const void* at(const void* base, int64_t elements) const {
     return static_cast<const std::byte*>(base) + static_cast<size_t>(elements) * element_;
   }
@@ -156,10 +174,10 @@ KernelPtr make_reference(const KernelRequest& request, std::string&) {
   }
 }
 
-[[maybe_unused]] const bool kRegistered = register_kernels({{"matmul", "gemm", make_gemm},
-                                                            {"matmul", "widened", make_widened},
-                                                            {"matmul", "reference", make_reference},
-                                                            {"matmul_epilogue", "gemm", make_gemm}});
+[[maybe_unused]] const bool kMatmulRegistered = register_kernels({{"matmul", "gemm", make_gemm},
+                                                                  {"matmul", "widened", make_widened},
+                                                                  {"matmul", "reference", make_reference},
+                                                                  {"matmul_epilogue", "gemm", make_gemm}});
 
 }  // namespace
 }  // namespace isochron

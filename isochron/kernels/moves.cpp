@@ -303,14 +303,15 @@ KernelPtr make_cumprod_exclusive(const KernelRequest& request, std::string&) {
   return scanning(request, 1, true, request.attributes().get<bool>("reverse"), 1, [](auto x, auto y) { return x * y; });
 }
 
-[[maybe_unused]] const bool kRegistered = register_kernels({{"transpose", "strided", make_transpose},
-                                                            {"slice", "strided", make_slice},
-                                                            {"slice_scatter", "strided", make_slice_scatter},
-                                                            {"pad", "strided", make_pad},
-                                                            {"concat", "strided", make_concat},
-                                                            {"iota", "loop", make_iota},
-                                                            {"cumsum", "loop", make_cumsum},
-                                                            {"cumprod_exclusive", "loop", make_cumprod_exclusive}});
+[[maybe_unused]] const bool kMovesRegistered =
+    register_kernels({{"transpose", "strided", make_transpose},
+                      {"slice", "strided", make_slice},
+                      {"slice_scatter", "strided", make_slice_scatter},
+                      {"pad", "strided", make_pad},
+                      {"concat", "strided", make_concat},
+                      {"iota", "loop", make_iota},
+                      {"cumsum", "loop", make_cumsum},
+                      {"cumprod_exclusive", "loop", make_cumprod_exclusive}});
 
 }  // namespace
 }  // namespace isochron

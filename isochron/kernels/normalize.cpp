@@ -183,17 +183,17 @@ class BatchNormBackwardKernel final : public BatchKernel<T> {
 };
 
 template <template <class> class K, size_t x>
-KernelPtr make(const KernelRequest& request, std::string&) {
+KernelPtr make_norm(const KernelRequest& request, std::string&) {
   const Form form(request, x);
   if (request.output().dtype == DType::float64) return std::make_unique<K<double>>(form);
   return std::make_unique<K<float>>(form);
 }
 
-[[maybe_unused]] const bool kRegistered =
-    register_kernels({{"layer_norm", "simd", make<LayerNormKernel, 0>},
-                      {"layer_norm_backward", "simd", make<LayerNormBackwardKernel, 1>},
-                      {"batch_norm", "simd", make<BatchNormKernel, 0>},
-                      {"batch_norm_backward", "simd", make<BatchNormBackwardKernel, 1>}});
+[[maybe_unused]] const bool kNormalizeRegistered =
+    register_kernels({{"layer_norm", "simd", make_norm<LayerNormKernel, 0>},
+                      {"layer_norm_backward", "simd", make_norm<LayerNormBackwardKernel, 1>},
+                      {"batch_norm", "simd", make_norm<BatchNormKernel, 0>},
+                      {"batch_norm_backward", "simd", make_norm<BatchNormBackwardKernel, 1>}});
 
 }  // namespace
 }  // namespace isochron

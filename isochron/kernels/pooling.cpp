@@ -47,7 +47,7 @@ KernelPtr make_pool(const KernelRequest& request, std::string& why_not) {
   return std::make_unique<PoolKernel<float, work>>(request);
 }
 
-[[maybe_unused]] const bool kRegistered = register_kernels({
+[[maybe_unused]] const bool kPoolingRegistered = register_kernels({
     {"max_pool", "windows", make_pool<PoolWork::max>},
     {"max_pool_pick", "windows", make_pool<PoolWork::max_pick>},
     {"max_pool_backward", "windows", make_pool<PoolWork::max_backward>},

@@ -66,7 +66,7 @@ KernelPtr make_permutation(const KernelRequest& request, std::string&) {
   });
 }
 
-[[maybe_unused]] const bool kRegistered =
+[[maybe_unused]] const bool kRandomRegistered =
     register_kernels({{"random_uniform", "philox", make_real<Distribution::uniform>},
                       {"random_normal", "philox", make_real<Distribution::normal>},
                       {"random_truncated_normal", "philox", make_real<Distribution::truncated_normal>},

@@ -24,7 +24,7 @@ KernelPtr copy_first(const KernelRequest& request, std::string&) {
   return std::make_unique<CopyFirstKernel>(request.inputs[0]);
 }
 
-[[maybe_unused]] const bool kRegistered =
+[[maybe_unused]] const bool kRecomputeRegistered =
     register_kernels({{"recompute", "copy", copy_first}, {"recompute_input", "copy", copy_first}});
 
 }  // namespace

@@ -305,20 +305,20 @@ class BackwardKernel final : public RecurrentKernel<T> {
 };
 
 template <template <class> class K, bool backward>
-KernelPtr make(const KernelRequest& request, std::string&) {
+KernelPtr make_recurrent(const KernelRequest& request, std::string&) {
   const bool lstm = std::string_view(request.node.op->name).starts_with("lstm");
   const Layout layout = layout_of(request, backward ? (lstm ? 2 : 1) : 0);
   if (request.output().dtype == DType::float64) return std::make_unique<K<double>>(layout);
   return std::make_unique<K<float>>(layout);
 }
 
-[[maybe_unused]] const bool kRegistered =
-    register_kernels({{"lstm", "panels", make<ForwardKernel, false>},
-                      {"gru", "panels", make<ForwardKernel, false>},
-                      {"simple_rnn", "panels", make<ForwardKernel, false>},
-                      {"lstm_backward", "panels", make<BackwardKernel, true>},
-                      {"gru_backward", "panels", make<BackwardKernel, true>},
-                      {"simple_rnn_backward", "panels", make<BackwardKernel, true>}});
+[[maybe_unused]] const bool kRecurrentRegistered =
+    register_kernels({{"lstm", "panels", make_recurrent<ForwardKernel, false>},
+                      {"gru", "panels", make_recurrent<ForwardKernel, false>},
+                      {"simple_rnn", "panels", make_recurrent<ForwardKernel, false>},
+                      {"lstm_backward", "panels", make_recurrent<BackwardKernel, true>},
+                      {"gru_backward", "panels", make_recurrent<BackwardKernel, true>},
+                      {"simple_rnn_backward", "panels", make_recurrent<BackwardKernel, true>}});
 
 }  // namespace
 }  // namespace isochron

@@ -63,7 +63,7 @@ KernelPtr make_arg_reduction(const KernelRequest& request, std::string&) {
   });
 }
 
-[[maybe_unused]] const bool kRegistered =
+[[maybe_unused]] const bool kReductionRegistered =
     register_kernels({{"sum", "tile", make_reduction<ReduceOp::sum>},
                       {"mean", "tile", make_reduction<ReduceOp::mean>},
                       {"prod", "tile", make_reduction<ReduceOp::prod>},

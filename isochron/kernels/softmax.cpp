@@ -108,7 +108,7 @@ KernelPtr make_cross_entropy(const KernelRequest& request, std::string&) {
 }
 
 using What = SoftmaxKernel::What;
-[[maybe_unused]] const bool kRegistered =
+[[maybe_unused]] const bool kSoftmaxRegistered =
     register_kernels({{"softmax", "simd", make_softmax<What::softmax>},
                       {"log_softmax", "simd", make_softmax<What::log_softmax>},
                       {"softmax_backward", "simd", make_softmax<What::softmax_backward>},

@@ -106,7 +106,7 @@ class SortKernel final : public Kernel {
   bool descending_, wide_;
 };
 
-[[maybe_unused]] const bool kRegistered =
+[[maybe_unused]] const bool kSortingRegistered =
     register_kernels({{"sort", "ranks", [](const KernelRequest& r, std::string&) -> KernelPtr {
                          return std::make_unique<SortKernel>(r);
                        }}});

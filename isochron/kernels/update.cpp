@@ -245,7 +245,7 @@ KernelPtr make_update(const KernelRequest& request, std::string&) {
   throw InternalError("a binding for every update op", __FILE__, __LINE__, request.node.op->name);
 }
 
-[[maybe_unused]] const bool kRegistered = [] {
+[[maybe_unused]] const bool kUpdateRegistered = [] {
   for (const Binding& binding : kBindings) register_kernels({{binding.op.data(), "update_tensors", make_update}});
   return true;
 }();

@@ -15,13 +15,13 @@ namespace isochron::observe {
 namespace {
 
 constexpr size_t kPlaces = 2048;
-constexpr size_t kAtOnce = 256;  // places per system call
-constexpr size_t kWords = 16;    // 32-bit words looked at in each place
-constexpr size_t kEnough = 14;   // of them that must be subnormal
+constexpr size_t kAtOnce = 256;     // places per system call
+constexpr size_t kPlaceWords = 16;  // 32-bit words looked at in each place
+constexpr size_t kEnough = 14;      // of them that must be subnormal
 constexpr size_t kLongestMaps = 4 << 20;
 constexpr uint64_t kPresent = uint64_t{1} << 63;  // in an entry of /proc/PID/pagemap
 
-using Place = std::array<uint32_t, kWords>;
+using Place = std::array<uint32_t, kPlaceWords>;
 
 bool subnormal(uint32_t word) { return (word & 0x7f800000) == 0 && (word & 0x007fffff) != 0; }
 

@@ -78,7 +78,7 @@ const Op& kAttention =
                  },
                  .cost = product_cost<2>});
 
-[[maybe_unused]] const bool kComposites = register_composites({
+[[maybe_unused]] const bool kAttentionComposites = register_composites({
     {"rotary_positions", "Pairs of features turned by angles that grow with the position."},
     {"sinusoidal_positions", "Sines and cosines of the position."},
 });

@@ -154,7 +154,7 @@ const Op& kKernelGrad = register_op({.name = "conv_kernel_grad",
                                        return product_cost(c, outputs, c.shape(1), outputs[0].shape);
                                      }});
 
-[[maybe_unused]] const bool kComposites = register_composites(
+[[maybe_unused]] const bool kConvComposites = register_composites(
     {{"conv_transpose", "Transposed convolution, which enlarges: the gradient of conv by its input."}});
 
 Windows windows_for(const char* op, const Tensor& x, const Tensor& kernel, const Extents& strides,

@@ -29,7 +29,7 @@ const Op& kIota = register_op({.name = "iota",
                                },
                                .no_gradient = "it has no inputs"});
 
-[[maybe_unused]] const bool kComposites = register_composites({
+[[maybe_unused]] const bool kCreateComposites = register_composites({
     {"full", "A tensor of one value."},
     {"zeros", "A tensor of zeros."},
     {"ones", "A tensor of ones."},

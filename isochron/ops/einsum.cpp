@@ -11,7 +11,7 @@
 namespace isochron {
 namespace {
 
-[[maybe_unused]] const bool kComposites = register_composites({
+[[maybe_unused]] const bool kEinsumComposites = register_composites({
     {"einsum", "Sums of products by index letters."},
 });
 

@@ -62,7 +62,7 @@ const Op& kScatterAdd =
                            2.0 * static_cast<double>(outputs[0].bytes()) + 3.0 * static_cast<double>(c[2].bytes())};
                  }});
 
-[[maybe_unused]] const bool kComposites = register_composites({
+[[maybe_unused]] const bool kIndexingComposites = register_composites({
     {"embedding", "Rows of a table for tokens, with gradients of the rows in use."},
     {"take", "Elements of the flattened tensor, picked by index."},
     {"one_hot", "A last axis with a 1 where the index says."},

@@ -98,7 +98,8 @@ const Op& kBatchNorm = register_op({.name = "batch_norm",
                                     .gradient = [](G g) -> Gradients { return through(kBatchNormBackward, g, 2); },
                                     .cost = passes});
 
-[[maybe_unused]] const bool kComposites = register_composites({{"rms_norm", "Rows with mean square 1, scaled."}});
+[[maybe_unused]] const bool kNormalizeComposites =
+    register_composites({{"rms_norm", "Rows with mean square 1, scaled."}});
 
 std::vector<Tensor> normed(const Op& op, const Operand& x, const Tensor& gamma, const Tensor& beta, double epsilon,
                            bool rms) {

@@ -9,7 +9,7 @@ namespace {
 
 using G = const GradientContext&;
 
-constexpr const char* kOnePass =
+constexpr const char* kOnePassCell =
     "it is a first derivative computed in one loop; unroll the cell with plain ops for more";
 
 // Forward: z, recurrent, h0, then c0 (lstm) or the bias (gru), then a mask when there is one.
@@ -107,19 +107,19 @@ const Op& kLstmBackward = register_op({.name = "lstm_backward",
                                        .doc = "Gradients of lstm by its sums, weights and first states.",
                                        .arity = -1,
                                        .rule = state_gradients<kLstmCell>,
-                                       .no_gradient = kOnePass,
+                                       .no_gradient = kOnePassCell,
                                        .cost = loop_cost<2>});
 const Op& kGruBackward = register_op({.name = "gru_backward",
                                       .doc = "Gradients of gru by its sums, weights, bias and first state.",
                                       .arity = -1,
                                       .rule = state_gradients<kGruCell>,
-                                      .no_gradient = kOnePass,
+                                      .no_gradient = kOnePassCell,
                                       .cost = loop_cost<2>});
 const Op& kRnnBackward = register_op({.name = "simple_rnn_backward",
                                       .doc = "Gradients of simple_rnn by its sums, weights and first state.",
                                       .arity = -1,
                                       .rule = state_gradients<kRnnCell>,
-                                      .no_gradient = kOnePass,
+                                      .no_gradient = kOnePassCell,
                                       .cost = loop_cost<2>});
 
 const Op& kLstm = register_op({.name = "lstm",

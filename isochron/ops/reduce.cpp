@@ -120,7 +120,7 @@ const Op& kArgmax =
 const Op& kArgmin =
     reduction("argmin", "Index of the first smallest element.", indices, nullptr, "its result is an index");
 
-[[maybe_unused]] const bool kComposites = register_composites({
+[[maybe_unused]] const bool kReduceComposites = register_composites({
     {"var", "Variance of the elements."},
     {"std", "Standard deviation of the elements."},
     {"logsumexp", "log(sum(exp(x))) without overflow."},

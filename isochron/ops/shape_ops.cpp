@@ -196,7 +196,7 @@ const Op& kCumprodExclusive = register_op({.name = "cumprod_exclusive",
                                            },
                                            .gradient = gradient_of_running_product});
 
-[[maybe_unused]] const bool kComposites = register_composites({
+[[maybe_unused]] const bool kShapeOpsComposites = register_composites({
     {"squeeze", "Axes of extent 1 dropped."},
     {"expand_dims", "An axis of extent 1 added."},
     {"stack", "Tensors joined along a new axis."},

@@ -41,7 +41,7 @@ const Op& kSort = register_op(
        return {n * std::log2(static_cast<double>(c.shape()[-1]) + 2) * 8, 3.0 * static_cast<double>(c[0].bytes())};
      }});
 
-[[maybe_unused]] const bool kComposites = register_composites({
+[[maybe_unused]] const bool kSortingComposites = register_composites({
     {"argsort", "Positions of the elements in sorted order."},
     {"top_k", "The k largest elements of the last axis and where they stand."},
 });

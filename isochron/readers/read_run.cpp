@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr size_t kMostFiles = 10000;
 constexpr size_t kLargestWhole = size_t{256} << 20;  // of inputs that must be parsed whole
 
-enum class Kind { unknown, console, kineto, xplane, tfevents, csv, json_lines, notebook, trainer_state, record };
+enum class FileKind { unknown, console, kineto, xplane, tfevents, csv, json_lines, notebook, trainer_state, record };
 
 bool is_text(std::string_view start) {
   if (start.starts_with("\xFF\xFE") || start.starts_with("\xFE\xFF")) return true;
@@ -35,28 +35,29 @@ bool is_text(std::string_view start) {
   return odd * 50 <= head.size();
 }
 
-Kind recognise(std::string_view start) {
-  if (looks_like_tfevents(start)) return Kind::tfevents;
-  if (looks_like_xplane(start)) return Kind::xplane;
-  if (!is_text(start)) return Kind::unknown;
+FileKind recognise(std::string_view start) {
+  if (looks_like_tfevents(start)) return FileKind::tfevents;
+  if (looks_like_xplane(start)) return FileKind::xplane;
+  if (!is_text(start)) return FileKind::unknown;
   const std::string_view text = start.substr(0, 65536);
   const size_t first = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
   if (first != std::string_view::npos && (text[first] == '{' || text[first] == '[')) {
     const auto has = [&](std::string_view key) { return start.find(key) != std::string_view::npos; };
-    if (has("\"traceEvents\"") || (text[first] == '[' && has("\"ph\":"))) return Kind::kineto;
-    if (has("\"schemaVersion\"") && has("\"deviceProperties\"")) return Kind::kineto;
-    if (has("\"nbformat\"") || (has("\"cells\"") && has("\"cell_type\""))) return Kind::notebook;
-    if (has("\"log_history\"")) return Kind::trainer_state;
-    if (text.substr(first).starts_with("{'")) return Kind::console;  // a printed Python dictionary
-    if (text.substr(first, 200).find("\"schema\"") != std::string_view::npos && has("\"epochs\"")) return Kind::record;
-    if (looks_like_json_lines(text.substr(first))) return Kind::json_lines;
+    if (has("\"traceEvents\"") || (text[first] == '[' && has("\"ph\":"))) return FileKind::kineto;
+    if (has("\"schemaVersion\"") && has("\"deviceProperties\"")) return FileKind::kineto;
+    if (has("\"nbformat\"") || (has("\"cells\"") && has("\"cell_type\""))) return FileKind::notebook;
+    if (has("\"log_history\"")) return FileKind::trainer_state;
+    if (text.substr(first).starts_with("{'")) return FileKind::console;  // a printed Python dictionary
+    if (text.substr(first, 200).find("\"schema\"") != std::string_view::npos && has("\"epochs\""))
+      return FileKind::record;
+    if (looks_like_json_lines(text.substr(first))) return FileKind::json_lines;
     // Other JSON begins with a bracket too, and so do many log lines.
     if (text[first] == '{' || (text.substr(first, 2) == "[[") || (text.substr(first, 2) == "[{") ||
         (text.substr(first, 2) == "[\n"))
-      return Kind::unknown;
+      return FileKind::unknown;
   }
-  if (looks_like_csv(text)) return Kind::csv;
-  return Kind::console;
+  if (looks_like_csv(text)) return FileKind::csv;
+  return FileKind::console;
 }
 
 // In folders, sources and documents are left alone: they quote logs.
@@ -101,57 +102,57 @@ void keep(std::vector<RunRecord>& to, std::vector<RunRecord> runs) {
     if (tells_something(run)) to.push_back(std::move(run));
 }
 
-std::string read_as(Kind kind, ByteSource& source, const std::string& name, const fs::path& folder, Gathered& out) {
+std::string read_as(FileKind kind, ByteSource& source, const std::string& name, const fs::path& folder, Gathered& out) {
   switch (kind) {
-    case Kind::console: {
+    case FileKind::console: {
       ConsoleReader reader(name);
       feed_all(reader, source);
       keep(out.logs, reader.finish());
       return "console";
     }
-    case Kind::notebook: {
+    case FileKind::notebook: {
       ConsoleReader reader(name);
       reader.feed(notebook_output(read_whole(source)));
       keep(out.logs, reader.finish());
       return "notebook";
     }
-    case Kind::csv:
-    case Kind::json_lines: {
-      TableLogReader reader(kind == Kind::csv ? TableLogReader::Form::csv : TableLogReader::Form::json_lines, name);
+    case FileKind::csv:
+    case FileKind::json_lines: {
+      TableLogReader reader(kind == FileKind::csv ? TableLogReader::Form::csv : TableLogReader::Form::json_lines, name);
       feed_all(reader, source);
       keep(out.tables, reader.finish());
-      return kind == Kind::csv ? "csv" : "jsonl";
+      return kind == FileKind::csv ? "csv" : "jsonl";
     }
-    case Kind::trainer_state: {
+    case FileKind::trainer_state: {
       TableLogReader reader(TableLogReader::Form::json_lines, name);
       reader.feed(trainer_history(read_whole(source)));
       keep(out.tables, reader.finish());
       return "jsonl";
     }
-    case Kind::tfevents: {
+    case FileKind::tfevents: {
       TfEventsReader reader(out.events, folder.filename().string());
       feed_all(reader, source);
       return "tfevents";
     }
-    case Kind::kineto: {
+    case FileKind::kineto: {
       KinetoReader reader(name);
       feed_all(reader, source);
       if (auto profile = reader.finish()) out.profiles.push_back(std::move(*profile));
       if (reader.from_torch()) out.profile_framework = "torch";
       return "kineto";
     }
-    case Kind::xplane: {
+    case FileKind::xplane: {
       XPlaneReader reader(name);
       feed_all(reader, source);
       if (auto profile = reader.finish()) out.profiles.push_back(std::move(*profile));
       if (out.profile_framework.empty()) out.profile_framework = "tensorflow";
       return "xplane";
     }
-    case Kind::record: {
+    case FileKind::record: {
       out.records.push_back(RunRecord::from_json(read_whole(source)));
       return "record";
     }
-    case Kind::unknown:
+    case FileKind::unknown:
       break;
   }
   return "";
@@ -160,18 +161,18 @@ std::string read_as(Kind kind, ByteSource& source, const std::string& name, cons
 void read_file_into(const std::string& path, bool named, Reading& reading, Gathered& out) {
   ByteSource source(path);
   const std::string_view start = source.peek();
-  const Kind kind = recognise(start);
-  if (start.empty() || kind == Kind::unknown) {
+  const FileKind kind = recognise(start);
+  if (start.empty() || kind == FileKind::unknown) {
     reading.skipped.push_back(path + (start.empty() ? ": empty" : ": not a log, trace or record known here"));
     return;
   }
-  if (!named && kind == Kind::console && is_document(path)) return;
+  if (!named && kind == FileKind::console && is_document(path)) return;
   const std::string name = fs::path(path).filename().string();
   try {
     const size_t before = out.logs.size(), profiles = out.profiles.size();
     const std::string told = read_as(kind, source, path == "-" ? "stdin" : name, fs::path(path).parent_path(), out);
-    if (kind == Kind::console && out.logs.size() == before && !named) return;
-    if (kind == Kind::kineto && out.profiles.size() == profiles && source.problem().empty()) {
+    if (kind == FileKind::console && out.logs.size() == before && !named) return;
+    if (kind == FileKind::kineto && out.profiles.size() == profiles && source.problem().empty()) {
       reading.skipped.push_back(path + ": a trace without events: its recording ended before the first step");
       return;
     }

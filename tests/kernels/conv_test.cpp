@@ -240,6 +240,34 @@ TEST(Winograd, IsTheSumOfProductsWithinAFewRoundings) {
   EXPECT_GE(taken, 5 * 3);
 }
 
+TEST(Winograd, NoBitDependsOnTheBlock) {
+  int taken = 0;
+  for_all([&](const Case& one, const Problem& p, int threads) {
+    const ConvShape& s = one.shape;
+    if (winograd_refusal(s)) return;
+    ++taken;
+    const Space scratch(winograd_scratch_bytes(s)), carried(winograd_kernel_bytes(s));
+    Floats first_y, first_dx;
+    for (const WinogradBlock block : {WinogradBlock::modelled, WinogradBlock::half, WinogradBlock::twice}) {
+      Floats y(p.y.size(), NAN), dx(p.x.size(), NAN);
+      run_stages(threads, {[&](int t) { winograd_carry_kernel(s, p.kernel.data(), carried.get(), t, threads); },
+                           [&](int t) {
+                             winograd_forward(s, p.x.data(), carried.get(), {}, y.data(), scratch.get(), t, threads,
+                                              block);
+                           }});
+      run_stages(threads, {[&](int t) { winograd_carry_turned_kernel(s, p.kernel.data(), carried.get(), t, threads); },
+                           [&](int t) {
+                             winograd_input_grad(s, p.dy.data(), carried.get(), dx.data(), scratch.get(), t, threads,
+                                                 block);
+                           }});
+      if (first_y.empty()) first_y = y, first_dx = dx;
+      EXPECT_EQ(y, first_y);
+      EXPECT_EQ(dx, first_dx);
+    }
+  });
+  EXPECT_GE(taken, 5 * 3);
+}
+
 TEST(Winograd, SaysWhatItDoesNotTake) {
   EXPECT_EQ(winograd_refusal(square(1, 8, 8, 8, 8, 1).shape), nullptr);
   EXPECT_STREQ(winograd_refusal(square(1, 8, 8, 3, 8, 1).shape), "takes channels in multiples of 8");

@@ -9,6 +9,7 @@
 #include <limits>
 #include <random>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "isochron/base/error.h"
@@ -182,6 +183,36 @@ TYPED_TEST(Gemm, LargerSizesAndThreads) {
         }
       });
     }
+}
+
+TYPED_TEST(Gemm, NoBitDependsOnTheBlocking) {
+  for_each_isa([](std::string_view isa) {
+    for (const auto& [m, n, k] : kLargerSizes)
+      for (int layout = 0; layout < 4; ++layout)
+        for (const bool accumulate : {false, true}) {
+          Case<TypeParam> test(m, n, k, layout & 1, layout & 2, 3);
+          for (size_t i = 0; i < test.pre.size(); ++i) test.pre[i] = static_cast<TypeParam>(i % 11);
+          if (accumulate) {
+            test.args.accumulate = true;
+          } else {
+            test.args.bias = test.bias.data();
+            test.args.residual = test.pre.data();
+            test.args.activation = GemmActivation::tanh;
+          }
+          const auto start = test.c;
+          run(test, 2);
+          const auto modelled = std::exchange(test.c, start);
+          for (const GemmBlocking blocking : {GemmBlocking::direct, GemmBlocking::packed}) {
+            test.shape.blocking = blocking;
+            test.c = start;
+            test.args.c = test.c.data();
+            run(test, 2);
+            ASSERT_EQ(0, std::memcmp(modelled.data(), test.c.data(), modelled.size() * sizeof(TypeParam)))
+                << m << "x" << n << "x" << k << " layout " << layout << " blocking " << static_cast<int>(blocking)
+                << " on " << isa;
+          }
+        }
+  });
 }
 
 TYPED_TEST(Gemm, AccumulateAddsToC) {

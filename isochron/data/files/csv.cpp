@@ -122,7 +122,7 @@ Parsed parse_whole(const std::string& path, const CsvOptions& options, bool stac
 }
 
 // One array of all blocks; their memory is given back on the way.
-Component joined(const csv_file::Output& output, size_t index, std::vector<Rows>& blocks) {
+Component column_of(const csv_file::Output& output, size_t index, std::vector<Rows>& blocks) {
   int64_t rows = 0;
   for (const Rows& block : blocks) rows += block.count;
   std::vector<int64_t> dims = output.dims;
@@ -355,7 +355,7 @@ CsvTable read_csv(const std::string& path, const CsvOptions& options) {
   std::vector<Component> columns;
   for (size_t i = 0; i < parsed.schema.outputs.size(); ++i) {
     names.push_back(parsed.schema.outputs[i].name);
-    columns.push_back(joined(parsed.schema.outputs[i], i, parsed.blocks));
+    columns.push_back(column_of(parsed.schema.outputs[i], i, parsed.blocks));
   }
   return CsvTable(std::move(names), std::move(columns), options.label);
 }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kTile = 4;
 // Tiles worked on at a time: enough rows for the products, few enough for their numbers to stay in L2.
-constexpr int64_t kMinBlock = 24, kMaxBlock = 96, kBlockBytes = 256 * 1024;
+constexpr int64_t kMinBlock = 24, kMaxBlock = 96, kWinogradBytes = 256 * 1024;
 // More than this, and the sums of a thread leave the cache at every block.
 constexpr int64_t kMaxSums = 4 << 20;
 
@@ -18,13 +18,15 @@ constexpr int64_t kMaxSums = 4 << 20;
 struct Tiling {
   WinogradImage in, out;
   int64_t batch, pad_row, pad_column;
+  WinogradBlock size = {};
 
   int64_t down() const { return (out.rows + kTile - 1) / kTile; }
   int64_t across() const { return (out.columns + kTile - 1) / kTile; }
   int64_t tiles() const { return batch * down() * across(); }
   int64_t block() const {
     const int64_t bytes = kCarried * static_cast<int64_t>(sizeof(float)) * (in.channels + out.channels);
-    return std::clamp(kBlockBytes / bytes / 6 * 6, kMinBlock, kMaxBlock);
+    const int64_t block = std::clamp(kWinogradBytes / bytes / 6 * 6, kMinBlock, kMaxBlock);
+    return size == WinogradBlock::half ? block / 2 : size == WinogradBlock::twice ? block * 2 : block;
   }
   // Between carried numbers of a block; odd in cache lines, so that the 36 do not meet in one set.
   int64_t plane(int64_t channels) const { return block() * channels + 16; }
@@ -118,7 +120,8 @@ size_t winograd_kernel_bytes(const ConvShape& s) {
 
 size_t winograd_scratch_bytes(const ConvShape& s) {
   const int64_t in = s.in_channels, out = s.out_channels;
-  const Tiling t = forward_tiling(s);
+  Tiling t = forward_tiling(s);
+  t.size = WinogradBlock::twice;
   size_t inner = 0;
   for (int64_t count = 1; count <= t.block(); ++count)
     for (const Product<float>& product :
@@ -149,13 +152,17 @@ void winograd_carry_turned_kernel(const ConvShape& s, const float* kernel, float
 }
 
 void winograd_forward(const ConvShape& s, const float* x, const float* carried, const ConvEpilogue<float>& epilogue,
-                      float* y, void* scratch, int thread, int threads) {
-  convolve(forward_tiling(s), x, carried, epilogue, y, scratch, thread, threads);
+                      float* y, void* scratch, int thread, int threads, WinogradBlock block) {
+  Tiling t = forward_tiling(s);
+  t.size = block;
+  convolve(t, x, carried, epilogue, y, scratch, thread, threads);
 }
 
 void winograd_input_grad(const ConvShape& s, const float* dy, const float* carried, float* dx, void* scratch,
-                         int thread, int threads) {
-  convolve(backward_tiling(s), dy, carried, {}, dx, scratch, thread, threads);
+                         int thread, int threads, WinogradBlock block) {
+  Tiling t = backward_tiling(s);
+  t.size = block;
+  convolve(t, dy, carried, {}, dx, scratch, thread, threads);
 }
 
 size_t winograd_sums_bytes(const ConvShape& s, int threads) {

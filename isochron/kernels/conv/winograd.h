@@ -16,18 +16,22 @@ namespace isochron::kernels {
 // Null when the method serves this convolution, else why not.
 const char* winograd_refusal(const ConvShape& shape);
 
+// How many tiles are worked on at a time; no bit of a result depends on it.
+enum class WinogradBlock : uint8_t { modelled, half, twice };
+inline constexpr int kWinogradBlocks = 3;
+
 size_t winograd_kernel_bytes(const ConvShape& shape);  // shared: the carried kernel
 size_t winograd_scratch_bytes(const ConvShape& shape);
 
 // Forward: stage 0 carries the kernel, stage 1 computes y. Of the epilogue, bias and relu are applied.
 void winograd_carry_kernel(const ConvShape& shape, const float* kernel, float* carried, int thread, int threads);
 void winograd_forward(const ConvShape& shape, const float* x, const float* carried, const ConvEpilogue<float>& epilogue,
-                      float* y, void* scratch, int thread, int threads);
+                      float* y, void* scratch, int thread, int threads, WinogradBlock block = {});
 
 // By input: the convolution of dy with the kernel turned around.
 void winograd_carry_turned_kernel(const ConvShape& shape, const float* kernel, float* carried, int thread, int threads);
 void winograd_input_grad(const ConvShape& shape, const float* dy, const float* carried, float* dx, void* scratch,
-                         int thread, int threads);
+                         int thread, int threads, WinogradBlock block = {});
 
 // By kernel: stage 0 sums each thread's tiles into its own part of `sums`, stage 1 adds the parts and carries them
 // back.

@@ -90,7 +90,8 @@ Product<T> product_of(const GemmShape& shape, const GemmArgs& args, const Block&
           .accumulate = args.accumulate,
           .residual = residual ? residual + c_offset : nullptr,
           .gate = gate ? gate + c_offset : nullptr,
-          .column_sums = sums && row == 0 ? sums + col : nullptr};
+          .column_sums = sums && row == 0 ? sums + col : nullptr,
+          .blocking = shape.blocking};
 }
 
 template <class F>
@@ -118,7 +119,8 @@ size_t block_scratch(const GemmShape& shape, const Block& block) {
                                             .n = block.cols.end - block.cols.begin,
                                             .k = shape.k,
                                             .trans_a = shape.trans_a,
-                                            .trans_b = shape.trans_b});
+                                            .trans_b = shape.trans_b,
+                                            .blocking = shape.blocking});
   });
 }
 

@@ -35,11 +35,16 @@ enum class GemmActivation : uint8_t {
   softplus,
 };
 
+// What is copied into panels before it is multiplied, and so in which order memory is read; no bit of C depends on it.
+enum class GemmBlocking : uint8_t { modelled, direct, packed };
+inline constexpr int kGemmBlockings = 3;
+
 // C (m,n) = op(A) (m,k) op(B) (k,n). Any of m, n, k may be 0; k = 0 gives the activation of the bias.
 struct GemmShape {
   int64_t m = 0, n = 0, k = 0;
   bool trans_a = false, trans_b = false;
   DType dtype = DType::float32;
+  GemmBlocking blocking = GemmBlocking::modelled;
 };
 
 struct GemmArgs {

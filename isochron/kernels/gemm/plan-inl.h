@@ -62,10 +62,15 @@ struct TilePlan {
     const bool deep = p.k > 64;
     pack_b = p.trans_b || (deep && p.m > 64);
     pack_a = deep && p.n > 64 && (p.trans_a || (p.n > 256 && p.m > 64));
-    const bool whole = !pack_a && !pack_b;
     // A single row takes B in the order it lies in memory, but for a few rows of B at a time.
     const bool one_row = p.m == 1 && p.n > kRowVectors * lanes_of<T>();
-    block_k = one_row ? even_block(p.k, 32) : whole ? p.k : even_block(p.k, 256);
+    // Sums of a block of k are rounded together, so that this is not left to the blocking.
+    block_k = one_row ? even_block(p.k, 32) : pack_a || pack_b ? even_block(p.k, 256) : p.k;
+    if (p.blocking != GemmBlocking::modelled && p.m > kPanelRows) {
+      pack_a = p.blocking == GemmBlocking::packed;
+      pack_b = p.trans_b || pack_a;
+    }
+    const bool whole = !pack_a && !pack_b;
     block_n = whole ? p.n : std::min<int64_t>(p.n, 512);
     block_m = whole && !needs_epilogue(p) ? p.m : std::min<int64_t>(p.m, 192);
   }

@@ -26,6 +26,7 @@ struct Product {
   const T* residual = nullptr;
   const T* gate = nullptr;
   T* column_sums = nullptr;
+  GemmBlocking blocking = GemmBlocking::modelled;
 };
 
 // The loop a separate elementwise op would run, so that fusing the activation changes no bit of the result; null for

@@ -6,7 +6,7 @@
 namespace isochron::kernels {
 namespace {
 
-constexpr int64_t kSmallestShare = 4096;  // elements
+constexpr int64_t kArgReduceShare = 4096;  // elements
 
 template <class T>
 auto comparable(T x) {
@@ -57,7 +57,7 @@ void best_of_columns(const T* x, int64_t count, int64_t stride, int64_t columns,
 template <bool kMax, class T, class Index>
 void run(const T* x, const ReduceShape& shape, Index* y, int thread, int threads) {
   const int64_t results = shape.outer * shape.inner;
-  const Share mine = share_of(results, std::max<int64_t>(kColumns, kSmallestShare / shape.count), thread, threads);
+  const Share mine = share_of(results, std::max<int64_t>(kColumns, kArgReduceShare / shape.count), thread, threads);
   for (int64_t r = mine.begin; r < mine.end;) {
     const int64_t column = r % shape.inner;
     const T* first = x + r / shape.inner * shape.count * shape.inner + column;

@@ -8,8 +8,8 @@ namespace isochron::kernels {
 namespace {
 
 constexpr size_t kAccumulatorBytes = 8;
-constexpr int64_t kSmallestShare = 4096;  // elements
-constexpr int64_t kRowsPerFlush = 32;     // a partial that has collected so many rows goes into its accumulator
+constexpr int64_t kReduceShare = 4096;  // elements
+constexpr int64_t kRowsPerFlush = 32;   // a partial that has collected so many rows goes into its accumulator
 
 ReduceMethod method_of(ReduceOp op) {
   switch (op) {
@@ -91,7 +91,7 @@ ReduceKernel::ReduceKernel(const TileProgram& program, ReduceOp op, int begin, i
 }
 
 ReduceKernel::Split ReduceKernel::split(int threads) const {
-  if (threads == 1 || shape_.size() < 2 * kSmallestShare) return Split::nothing;
+  if (threads == 1 || shape_.size() < 2 * kReduceShare) return Split::nothing;
   const TileGeometry& g = tile_.geometry();
   if (shape_.outer >= 2 * threads || g.unit > shape_.count * shape_.inner) return Split::outer;
   if (tiles_are_columns() && shape_.inner >= threads * g.units_per_tile * g.unit) return Split::inner;
@@ -217,13 +217,12 @@ void ReduceKernel::run(const void* const* inputs, void* const* outputs, void* sc
   Share outers{0, shape_.outer}, counts{0, shape_.count}, columns{0, shape_.inner};
   if (split_over == Split::outer) {
     outers =
-        share_of(shape_.outer, multiple(std::max<int64_t>(1, g.unit / group), kSmallestShare / group), thread, threads);
+        share_of(shape_.outer, multiple(std::max<int64_t>(1, g.unit / group), kReduceShare / group), thread, threads);
   } else if (split_over == Split::inner) {
     columns = share_of(shape_.inner, g.units_per_tile * g.unit, thread, threads);
   } else if (split_over == Split::count) {
-    counts =
-        share_of(shape_.count, multiple(std::max<int64_t>(1, g.unit / shape_.inner), kSmallestShare / shape_.inner),
-                 thread, threads);
+    counts = share_of(shape_.count, multiple(std::max<int64_t>(1, g.unit / shape_.inner), kReduceShare / shape_.inner),
+                      thread, threads);
     task.results = partial_results(static_cast<char*>(scratch), thread, threads);
     loops_->clear(nullptr, task.results, shape_.outer * shape_.inner);
   }

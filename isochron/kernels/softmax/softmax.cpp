@@ -10,11 +10,11 @@
 namespace isochron::kernels {
 namespace {
 
-constexpr int64_t kSmallestShare = 512;  // elements
+constexpr int64_t kSoftmaxShare = 512;  // elements
 
 Share rows_of(int64_t rows, int64_t cols, int thread, int threads) {
   if (cols == 0) return {0, 0};
-  return share_of(rows, std::max<int64_t>(1, kSmallestShare / cols), thread, threads);
+  return share_of(rows, std::max<int64_t>(1, kSoftmaxShare / cols), thread, threads);
 }
 
 int64_t label_at(const void* labels, DType dtype, int64_t row) {

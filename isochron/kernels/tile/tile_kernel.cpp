@@ -8,7 +8,7 @@ namespace isochron::kernels {
 namespace {
 
 // Fewer elements than this are not worth a second thread.
-constexpr int64_t kSmallestShare = 1024;
+constexpr int64_t kTileShare = 1024;
 
 void load_runs(ConvertFunction convert, const TileRuns& runs, int level, int64_t count, const char* src,
                size_t src_size, char*& dst, size_t dst_size) {
@@ -73,7 +73,7 @@ void TileKernel::evaluate(Frame& frame, int64_t unit, int64_t units) const {
 }
 
 void TileKernel::run(const void* const* inputs, void* const* outputs, void* scratch, int thread, int threads) const {
-  const int64_t grain = std::max<int64_t>(1, kSmallestShare / geometry_.unit);
+  const int64_t grain = std::max<int64_t>(1, kTileShare / geometry_.unit);
   const Share mine = share_of(geometry_.total_units, grain, thread, threads);
   if (mine.empty()) return;
   Frame frame;
