@@ -9,7 +9,7 @@
 namespace isochron {
 namespace {
 
-constexpr uint32_t kMostNames = 1000000;             // of a plane; events with others are left out
+constexpr uint32_t kMostEventNames = 1000000;        // of a plane; events with others are left out
 constexpr size_t kMostMarked = 1000000;              // events of a plane that may mark steps
 constexpr size_t kLargestMessage = size_t{8} << 20;  // of one event or one name; larger ones are skipped
 
@@ -228,7 +228,7 @@ struct XPlaneReader::State {
     return named;
   }
   void read_name(std::string_view entry) {
-    if (slots.size() >= kMostNames) return;
+    if (slots.size() >= kMostEventNames) return;
     const auto [id, name] = map_entry(entry);
     const uint32_t slot = slots.of(id);
     if (slot >= names.size()) names.resize(slot + 1, TraceCollector::kNoName);
@@ -236,7 +236,7 @@ struct XPlaneReader::State {
   }
   void read_stat_name(std::string_view entry) {
     const auto [id, name] = map_entry(entry);
-    if (stat_names.size() < kMostNames) stat_names.emplace(id, std::string(name.substr(0, 300)));
+    if (stat_names.size() < kMostEventNames) stat_names.emplace(id, std::string(name.substr(0, 300)));
   }
 
   void read_plane_stat(std::string_view bytes) {
@@ -263,7 +263,7 @@ struct XPlaneReader::State {
         }
       }
     }
-    if (slots.size() >= kMostNames) return;
+    if (slots.size() >= kMostEventNames) return;
     const auto since = static_cast<int64_t>(offset_ps + static_cast<uint64_t>(line_start_ns) * 1000);
     const double start = static_cast<double>(since) * 1e-12, seconds = static_cast<double>(duration_ps) * 1e-12;
     const uint32_t slot = slots.of(metadata);

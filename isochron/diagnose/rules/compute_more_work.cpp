@@ -27,7 +27,7 @@ std::optional<double> work_of(const Epoch& epoch, int kind) {
 constexpr const char* kKinds[] = {"tokens", "examples", "steps", "units of length"};
 
 // Early and late windows with the same operations on larger inputs.
-bool by_profiles(const Case& patient, Finding& finding) {
+bool work_by_profiles(const Case& patient, Finding& finding) {
   const auto windows = early_and_late(patient.run);
   if (!windows) return false;
   double early_elements = 0, late_elements = 0, early_count = 0, late_count = 0;
@@ -61,7 +61,7 @@ void compute_more_work(const Case& patient, std::vector<Finding>& findings) {
   const Symptom symptom = patient.shape.symptom;
   if (symptom == Symptom::healthy || patient.shape.extra_total <= 0) return;
   Finding finding{Cause::compute_more_work};
-  by_profiles(patient, finding);
+  work_by_profiles(patient, finding);
   for (int kind = 0; kind < 4; ++kind) {
     const auto usual = patient.usually([&](size_t i) { return work_of(patient.epoch(i), kind); });
     // A trend has no usual epochs but its first.

@@ -18,7 +18,7 @@ bool gathers(std::string_view name) {
   return false;
 }
 
-bool by_profiles(const Case& patient, Finding& finding) {
+bool leak_by_profiles(const Case& patient, Finding& finding) {
   for (const Profile& profile : patient.run.profiles) {
     if (profile.steps.size() < 2) continue;
     const double all = steps_total(profile);
@@ -94,7 +94,7 @@ bool by_memory(const Case& patient, Finding& finding) {
 void memory_leak(const Case& patient, std::vector<Finding>& findings) {
   if (patient.shape.symptom != Symptom::slowing && patient.shape.symptom != Symptom::slower_later) return;
   Finding finding{Cause::memory_leak};
-  const bool traced = by_profiles(patient, finding);
+  const bool traced = leak_by_profiles(patient, finding);
   if (work_grows(patient) && !traced) return;
   if (!by_memory(patient, finding) && !traced) return;
   finding.summary = "something is kept for every step and gone through again in the next";
