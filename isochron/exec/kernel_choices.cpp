@@ -22,10 +22,12 @@ constexpr size_t kMostChoices = 2000;
 constexpr int64_t kMostBytes = 1 << 20;
 
 std::string cpu_name() {
-  unsigned words[12] = {};
-  for (unsigned leaf = 0; leaf < 3; ++leaf) {
+  constexpr unsigned kFirstLeaf = 0x80000002u, kLeaves = 3;
+  if (__get_cpuid_max(0x80000000u, nullptr) < kFirstLeaf + kLeaves - 1) return "unknown";
+  unsigned words[4 * kLeaves] = {};
+  for (unsigned leaf = 0; leaf < kLeaves; ++leaf) {
     unsigned* w = words + leaf * 4;
-    if (!__get_cpuid(0x80000002u + leaf, &w[0], &w[1], &w[2], &w[3])) return "unknown";
+    __cpuid(kFirstLeaf + leaf, w[0], w[1], w[2], w[3]);
   }
   char text[sizeof words + 1] = {};
   std::memcpy(text, words, sizeof words);

@@ -206,7 +206,13 @@ data::Dataset gated_generator(std::shared_ptr<Gate> gate, int64_t stuck, int64_t
       .prefetch();
 }
 
-class WatchdogAbortsStreams : public testing::TestWithParam<decltype(&gated)> {};
+struct StuckStream {
+  const char* name;
+  decltype(&gated) make;
+};
+// The name of the test, instead of an address that differs from build to build.
+void PrintTo(const StuckStream& stream, std::ostream* out) { *out << stream.name; }
+class WatchdogAbortsStreams : public testing::TestWithParam<StuckStream> {};
 
 // Nobody can tell the place of a stream that is stuck; the weights are those of the last step all the same.
 TEST_P(WatchdogAbortsStreams, WithACheckpointFromWhichTheEpochBeginsAnew) {
@@ -217,7 +223,7 @@ TEST_P(WatchdogAbortsStreams, WithACheckpointFromWhichTheEpochBeginsAnew) {
   const auto saving = std::make_shared<ModelCheckpoint>(folder.file("c-{epoch}"));
   std::string message;
   try {
-    const data::Dataset input = GetParam()(gate, 13, 2);
+    const data::Dataset input = GetParam().make(gate, 13, 2);
     model.fit(input, {.epochs = 3, .verbose = 0, .callbacks = {saving}, .watchdog = reports.options(OnStall::abort)});
   } catch (const StallError& error) {
     message = error.what();
@@ -231,13 +237,15 @@ TEST_P(WatchdogAbortsStreams, WithACheckpointFromWhichTheEpochBeginsAnew) {
   fresh.load_weights(folder.file("aborted"));
   EXPECT_TRUE(same_elements(fresh.get_weights()[0], model.get_weights()[0]));
   testing::internal::CaptureStderr();
-  const History resumed = fresh.fit(GetParam()(gate, 13, 2), {.epochs = 3, .verbose = 2, .resume = folder.path()});
+  const History resumed = fresh.fit(GetParam().make(gate, 13, 2), {.epochs = 3, .verbose = 2, .resume = folder.path()});
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
               AllOf(HasSubstr("whose input was stuck: epoch 1 begins anew"), HasSubstr("aborted: epoch 1, step 1, ")));
   EXPECT_EQ(resumed.epochs().size(), 3u);
 }
 
-INSTANTIATE_TEST_SUITE_P(FilterAndGenerator, WatchdogAbortsStreams, testing::Values(&gated_filter, &gated_generator));
+INSTANTIATE_TEST_SUITE_P(FilterAndGenerator, WatchdogAbortsStreams,
+                         testing::Values(StuckStream{"filter", &gated_filter},
+                                         StuckStream{"generator", &gated_generator}));
 
 TEST(Watchdog, SaysNothingWhileStepsEnd) {
   Reports reports;

@@ -65,8 +65,9 @@ struct TilePlan {
     // A single row takes B in the order it lies in memory, but for a few rows of B at a time.
     const bool one_row = p.m == 1 && p.n > kRowVectors * lanes_of<T>();
     // Sums of a block of k are rounded together, so that this is not left to the blocking.
-    block_k = one_row ? even_block(p.k, 32) : pack_a || pack_b ? even_block(p.k, 256) : p.k;
-    if (p.blocking != GemmBlocking::modelled && p.m > kPanelRows) {
+    constexpr int64_t kDeepest = 256;  // of a panel that stays in L1
+    block_k = one_row ? even_block(p.k, 32) : pack_a || pack_b ? even_block(p.k, kDeepest) : p.k;
+    if (p.blocking != GemmBlocking::modelled && p.m > kPanelRows && block_k <= kDeepest) {
       pack_a = p.blocking == GemmBlocking::packed;
       pack_b = p.trans_b || pack_a;
     }
