@@ -4,6 +4,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/stat.h>
 
 #include <fstream>
@@ -16,7 +17,14 @@ class Fifo {
  public:
   Fifo(const std::string& path, const std::string& text) {
     EXPECT_EQ(mkfifo(path.c_str(), 0600), 0);
-    writer_ = std::thread([path, text] { std::ofstream(path, std::ios::binary) << text; });
+    writer_ = std::thread([path, text] {
+      // A reader that leaves at once is no reason to die.
+      sigset_t broken;
+      sigemptyset(&broken);
+      sigaddset(&broken, SIGPIPE);
+      pthread_sigmask(SIG_BLOCK, &broken, nullptr);
+      std::ofstream(path, std::ios::binary) << text;
+    });
   }
   ~Fifo() { writer_.join(); }
   Fifo(const Fifo&) = delete;
