@@ -7,7 +7,6 @@
 
 #include "isochron/base/deflate.h"
 #include "isochron/base/files.h"
-#include "tests/base/fifo.h"
 #include "tests/data/collect.h"
 
 namespace isochron::data {
@@ -249,16 +248,6 @@ TEST_F(Csv, ALongTableOfManyBlocks) {
     }
   }
   EXPECT_EQ(row, kRows);
-}
-
-TEST_F(Csv, APipeIsReadWholeAndIsNoStream) {
-  {
-    const Fifo fifo(folder_.file("whole"), "a,b\n1,2\n3,4\n");
-    EXPECT_EQ(csv(folder_.file("whole")).size(), 2);
-  }
-  const Fifo fifo(folder_.file("stream"), "a,b\n1,2\n3,4\n");
-  EXPECT_THAT([&] { csv(folder_.file("stream"), {.in_memory = false}); },
-              testing::ThrowsMessage<FileError>(HasSubstr("leave in_memory on")));
 }
 
 TEST_F(Csv, BatchesInOrderShareTheParsedRows) {
