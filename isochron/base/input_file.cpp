@@ -188,6 +188,7 @@ void InputFile::seek(int64_t offset) {
 int64_t InputFile::offset() const { return state_->offset; }
 const std::string& InputFile::path() const { return state_->path; }
 bool InputFile::packed() const { return state_->unpacker != nullptr; }
+bool InputFile::is_file() const { return state_->regular; }
 int64_t InputFile::file_bytes() const { return state_->file_bytes; }
 
 std::string read_input_file(const std::string& path, int64_t max_bytes) {

@@ -32,6 +32,8 @@ class InputFile {
 
   const std::string& path() const;
   bool packed() const;
+  // And no pipe, which waits for whoever writes into it.
+  bool is_file() const;
   // Of the file as it lies on the disk; 0 for pipes.
   int64_t file_bytes() const;
 

@@ -21,10 +21,12 @@ DiskReads disk_reads(int whose) {
 }  // namespace
 
 CacheResidency cache_residency(const std::string& path) {
+  struct stat info {};
+  // A pipe is not even opened: its writer would take us for its reader.
+  if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return {};
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return {};
   CacheResidency out;
-  struct stat info {};
   if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0) {
     // In windows, so that a file of any size costs little memory.
     constexpr int64_t kWindow = int64_t{1} << 30;

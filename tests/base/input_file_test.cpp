@@ -124,6 +124,8 @@ TEST(PageCache, TellsWhatIsResident) {
   EXPECT_EQ(warm.resident_bytes, warm.bytes);
   EXPECT_EQ(cache_residency(folder.file("absent")).bytes, 0);
   EXPECT_FALSE(drop_from_page_cache(folder.file("absent")));
+  ASSERT_EQ(mkfifo(folder.file("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(cache_residency(folder.file("pipe")).bytes, 0) << "and nobody waits for a writer";
   const DiskReads before = disk_reads_of_this_thread();
   EXPECT_GE((disk_reads_of_this_thread() - before).bytes, 0);
 }

@@ -7,6 +7,7 @@
 
 #include "isochron/base/deflate.h"
 #include "isochron/base/files.h"
+#include "tests/base/fifo.h"
 #include "tests/data/collect.h"
 
 namespace isochron::data {
@@ -97,6 +98,8 @@ TEST_F(Csv, ErrorsNameLineColumnAndText) {
   EXPECT_THAT(error_of(text + "1,2,3\n"), HasSubstr("line 300003 has more than 2 columns, there should be 2"));
   EXPECT_THAT(error_of(text + "1,\"2\n"), HasSubstr("quote"));
   EXPECT_THAT(error_of(""), HasSubstr("the file is empty"));
+  EXPECT_THAT([&] { csv(path_, {.in_memory = false}); },
+              testing::ThrowsMessage<FileError>(HasSubstr("the file is empty")));
   EXPECT_THAT(error_of("\n\n"), HasSubstr("has no rows"));
 }
 
@@ -248,6 +251,16 @@ TEST_F(Csv, ALongTableOfManyBlocks) {
     }
   }
   EXPECT_EQ(row, kRows);
+}
+
+TEST_F(Csv, APipeIsReadWholeAndIsNoStream) {
+  {
+    const Fifo fifo(folder_.file("whole"), "a,b\n1,2\n3,4\n");
+    EXPECT_EQ(csv(folder_.file("whole")).size(), 2);
+  }
+  const Fifo fifo(folder_.file("stream"), "a,b\n1,2\n3,4\n");
+  EXPECT_THAT([&] { csv(folder_.file("stream"), {.in_memory = false}); },
+              testing::ThrowsMessage<FileError>(HasSubstr("leave in_memory on")));
 }
 
 TEST_F(Csv, BatchesInOrderShareTheParsedRows) {

@@ -48,7 +48,7 @@ class BlockReader {
   void seek(int64_t offset);
   const std::string& path() const { return file_.path(); }
   // No pipe: reading it never waits for somebody else.
-  bool in_file() const { return file_.file_bytes() > 0; }
+  bool in_file() const { return file_.is_file(); }
 
  private:
   InputFile file_;
