@@ -4,6 +4,10 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
+
+#include "isochron/base/error.h"
+#include "isochron/base/files.h"
 
 namespace isochron {
 
@@ -12,6 +16,15 @@ std::string cache_folder() {
   if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg && *xdg) return std::string(xdg) + "/isochron";
   if (const char* home = std::getenv("HOME"); home && *home) return std::string(home) + "/.cache/isochron";
   return {};
+}
+
+void write_kept(const std::string& path, std::string_view text) {
+  std::error_code ignored;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+  try {
+    write_file(path, text);
+  } catch (const FileError&) {
+  }
 }
 
 std::string hashed(std::string_view text) {

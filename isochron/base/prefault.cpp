@@ -97,14 +97,23 @@ Helper& helper() {
   return *existing;
 }
 
+std::pair<uintptr_t, uintptr_t> pages_around(void* begin, size_t bytes) {
+  const auto at = reinterpret_cast<uintptr_t>(begin);
+  return {at / kPage * kPage, (at + bytes + kPage - 1) / kPage * kPage};
+}
+
 }  // namespace
 
 void prefault(void* begin, size_t bytes) {
   static const bool worth_it = available_cpus() > 1;
   if (!worth_it || bytes < kSmall || bytes > kLarge) return;
-  const auto first = reinterpret_cast<uintptr_t>(begin) / kPage * kPage;
-  helper().add(first, (reinterpret_cast<uintptr_t>(begin) + bytes + kPage - 1) / kPage * kPage, kPiece,
-               MADV_POPULATE_WRITE);
+  const auto [first, end] = pages_around(begin, bytes);
+  helper().add(first, end, kPiece, MADV_POPULATE_WRITE);
+}
+
+bool populate_pages(void* begin, size_t bytes) {
+  const auto [first, end] = pages_around(begin, bytes);
+  return madvise(reinterpret_cast<void*>(first), end - first, MADV_POPULATE_WRITE) == 0;
 }
 
 void merge_pages(void* begin, size_t bytes) {
@@ -136,8 +145,7 @@ size_t populate_huge(std::byte* begin, size_t bytes) {
   size_t at = 0;
   while (at + kHuge <= bytes && quick.load(std::memory_order_relaxed)) {
     const int64_t start = thread_cpu_ns();
-    const bool done =
-        madvise(begin + at, kHuge, MADV_HUGEPAGE) == 0 && madvise(begin + at, kHuge, MADV_POPULATE_WRITE) == 0;
+    const bool done = madvise(begin + at, kHuge, MADV_HUGEPAGE) == 0 && populate_pages(begin + at, kHuge);
     if (!done || thread_cpu_ns() - start > kSlow) quick.store(false, std::memory_order_relaxed);
     if (done) at += kHuge;
   }

@@ -14,6 +14,8 @@
 namespace isochron {
 
 void prefault(void* begin, size_t bytes);
+// The same at once and in the calling thread, for whole pages around the range; false where the kernel does not.
+bool populate_pages(void* begin, size_t bytes);
 
 // Turns memory that will be walked over again and again into pages of 2 MB, where the kernel can and it is not made of
 // them already: walks then miss far fewer translations. The other thread does it. A hint like prefault().

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "isochron/base/memory_info.h"
+#include "isochron/base/prefault.h"
 #include "isochron/base/threads.h"
 
 namespace isochron {
@@ -14,9 +15,6 @@ constexpr size_t kPage = 4096;
 constexpr size_t kHugePage = size_t{2} << 20;
 // Shares of the copy: small enough to spread evenly over the team, large enough to stream.
 constexpr size_t kShare = size_t{1} << 20;
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
 
 std::string header_of(const NamedTensors& tensors) {
   std::vector<std::pair<std::string, TensorSpec>> specs;
@@ -51,7 +49,7 @@ bool Snapshot::reserve(int64_t bytes) {
   // In pieces: the kernel holds a lock meanwhile that other threads' allocations need.
   madvise(memory_, room_, MADV_HUGEPAGE);
   for (size_t at = 0; at < room_; at += kHugePage)
-    if (madvise(memory_ + at, std::min(kHugePage, room_ - at), MADV_POPULATE_WRITE) != 0) break;
+    if (!populate_pages(memory_ + at, std::min(kHugePage, room_ - at))) break;
   return true;
 }
 

@@ -1,6 +1,5 @@
 #include "isochron/data/autotune.h"
 
-#include <filesystem>
 #include <sstream>
 
 #include "isochron/base/cache_folder.h"
@@ -40,12 +39,7 @@ void store_tunings(const std::string& fingerprint, const Tunings& tunings) {
   if (path.empty() || tunings.empty()) return;
   std::string text;
   for (const auto& [name, t] : tunings) text += fmt::format("{} {} {} {}\n", t.threads, t.window, t.part_ns, name);
-  try {
-    std::error_code ignored;
-    std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-    write_file(path, text);
-  } catch (const FileError&) {
-  }
+  write_kept(path, text);
 }
 
 }  // namespace isochron::data

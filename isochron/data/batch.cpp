@@ -19,6 +19,12 @@ void fetch(const Element& row) {
   }
 }
 
+[[noreturn]] void fail_unlike(size_t component, const ComponentSpec& own, const ComponentSpec& first) {
+  const bool lengths = own.text == first.text && own.dtype == first.dtype && own.dims.size() == first.dims.size();
+  fail<ShapeError>("batch", "component {} of an element is {}, of the first in the batch {}{}", component,
+                   to_string(own), to_string(first), lengths ? "; use padded_batch for lengths that vary" : "");
+}
+
 template <class To, class From>
 void convert_row(const std::byte* from_bytes, std::byte* to_bytes, const Conversion& c, int64_t count) {
   const From* from = reinterpret_cast<const From*>(from_bytes);
@@ -299,16 +305,6 @@ Element BatchBuffers::row(int64_t row) const {
     out.add(Component(column.spec, column.bytes.data() + row * column.target_bytes, column.bytes));
   return out;
 }
-
-namespace {
-
-[[noreturn]] void fail_unlike(size_t component, const ComponentSpec& own, const ComponentSpec& first) {
-  const bool lengths = own.text == first.text && own.dtype == first.dtype && own.dims.size() == first.dims.size();
-  fail<ShapeError>("batch", "component {} of an element is {}, of the first in the batch {}{}", component,
-                   to_string(own), to_string(first), lengths ? "; use padded_batch for lengths that vary" : "");
-}
-
-}  // namespace
 
 void BatchBuffers::set(int64_t row, const Element& element) {
   if (element.size() != columns_.size())

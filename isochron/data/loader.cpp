@@ -5,6 +5,7 @@
 #include <mutex>
 #include <numeric>
 
+#include "isochron/base/cache_folder.h"
 #include "isochron/base/rng.h"
 #include "isochron/data/index_map.h"
 #include "isochron/data/run.h"
@@ -57,11 +58,8 @@ class WeightedSampler : public Sampler {
         samples_(samples),
         replacement_(options.replacement),
         seed_(seed_or_fresh(options.seed)) {
+    check_weights("weighted_random_sampler", weights_);
     const auto positive = std::count_if(weights_.begin(), weights_.end(), [](double w) { return w > 0; });
-    for (const double weight : weights_)
-      if (!(weight >= 0 && std::isfinite(weight)))
-        fail<ValueError>("weighted_random_sampler", "weights are at least 0 and finite, got {}", weight);
-    if (positive == 0) fail<ValueError>("weighted_random_sampler", "at least one weight must be more than 0");
     if (samples < 1 || (!replacement_ && samples > positive))
       fail<ValueError>("weighted_random_sampler", "can't draw {} of {} elements with a weight{}", samples, positive,
                        replacement_ ? "" : " without replacement");
@@ -168,11 +166,10 @@ class SamplerStage : public StageOf<SamplerStage> {
   // By what it draws: two subsets of one size are not the same, nor are two seeds.
   std::string fingerprint() const override {
     constexpr int64_t kLooks = 4096;
-    uint64_t hash = 0xcbf29ce484222325;
     const int64_t step = std::max<int64_t>(1, size() / kLooks);
-    for (int64_t i = 0; i < size(); i += step)
-      hash = (hash ^ static_cast<uint64_t>(sampler_->at(i, 0))) * 0x100000001b3;
-    return fmt::format("{}:{}:{:x}", describe(), size(), hash);
+    std::string indices;
+    for (int64_t i = 0; i < size(); i += step) indices += fmt::format("{},", sampler_->at(i, 0));
+    return fmt::format("{}:{}:{}", describe(), size(), hashed(indices));
   }
   int64_t size() const override { return sampler_->size(); }
   bool is_indexed() const override { return true; }
@@ -215,6 +212,14 @@ Component row_of(const Component& column, int64_t i) {
 std::shared_ptr<const Sampler> random_sampler(int64_t elements, RandomSamplerOptions options) {
   return std::make_shared<RandomSampler>(elements, options);
 }
+void check_weights(const char* where, const std::vector<double>& weights) {
+  for (const double weight : weights)
+    if (!(weight >= 0 && std::isfinite(weight)))
+      fail<ValueError>(where, "weights are at least 0 and finite, got {}", weight);
+  if (std::none_of(weights.begin(), weights.end(), [](double weight) { return weight > 0; }))
+    fail<ValueError>(where, "at least one weight must be more than 0");
+}
+
 std::shared_ptr<const Sampler> weighted_random_sampler(std::vector<double> weights, int64_t num_samples,
                                                        WeightedSamplerOptions options) {
   return std::make_shared<WeightedSampler>(std::move(weights), num_samples, options);

@@ -1,6 +1,4 @@
 // Stages with data sets inside: flat_map, interleave, group_by_window, sample_from_datasets.
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -369,8 +367,9 @@ class SampleStage : public StageOf<SampleStage> {
       : StageOf(std::move(inputs)), weights_(std::move(weights)), options_(options) {}
   std::string describe() const override { return fmt::format("sample_from_datasets({})", inputs().size()); }
   std::string fingerprint() const override {
-    return fmt::format("{}:{}:{}:{}", describe(), *options_.seed, fmt::join(weights_, ","),
-                       options_.stop_on_empty_dataset);
+    std::string weights;
+    for (const double weight : weights_) weights += fmt::format("{},", weight);
+    return fmt::format("{}:{}:{}:{}", describe(), *options_.seed, weights, options_.stop_on_empty_dataset);
   }
   int64_t size() const override {
     if (options_.stop_on_empty_dataset) return kUnknownSize;
@@ -416,11 +415,7 @@ Dataset sample_from_datasets(const std::vector<Dataset>& datasets, std::vector<d
   if (weights.size() != datasets.size())
     fail<ValueError>("sample_from_datasets", "needs a weight for each of the {} data sets, got {}", datasets.size(),
                      weights.size());
-  for (const double weight : weights)
-    if (!(weight >= 0 && std::isfinite(weight)))
-      fail<ValueError>("sample_from_datasets", "weights are at least 0 and finite, got {}", weight);
-  if (std::accumulate(weights.begin(), weights.end(), 0.0) == 0)
-    fail<ValueError>("sample_from_datasets", "at least one of the weights must be more than 0");
+  check_weights("sample_from_datasets", weights);
   if (!options.seed) options.seed = get_seed() * 0x9e3779b97f4a7c15u + take_random_streams(1);
   std::vector<StagePtr> stages;
   for (const Dataset& dataset : datasets) stages.push_back(dataset.stage());

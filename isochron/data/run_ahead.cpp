@@ -10,10 +10,10 @@
 #include <cstdlib>
 
 #include "isochron/base/clock.h"
-#include "isochron/base/files.h"
 #include "isochron/base/interrupt.h"
 #include "isochron/base/memory_info.h"
 #include "isochron/base/signals_blocked.h"
+#include "isochron/base/thread_clock.h"
 #include "isochron/base/threads.h"
 #include "isochron/timeline/timeline.h"
 
@@ -45,14 +45,6 @@ bool asleep(int thread_id) {
   const std::string_view stat(text.data(), static_cast<size_t>(std::max<ssize_t>(bytes, 0)));
   const size_t name_end = stat.rfind(')');
   return name_end == stat.npos || name_end + 2 >= stat.size() || stat[name_end + 2] != 'R';
-}
-
-// How long a thread was ready to run and got no core.
-int64_t delay_of(int thread_id) {
-  char text[64];
-  long long ran = 0, delayed = 0;
-  if (read_short_file(fmt::format("/proc/self/task/{}/schedstat", thread_id).c_str(), text) == 0) return 0;
-  return std::sscanf(text, "%lld %lld", &ran, &delayed) == 2 ? delayed : 0;
 }
 
 // Slots of threads that sleep may hold a sixteenth of what this process may still take.
@@ -393,7 +385,7 @@ AheadReport RunAhead::report() {
   out.slot_bytes = slot_bytes_;
   for (const auto& thread : threads_) {
     out.cpu_ns += cpu_of(thread->thread.native_handle());
-    if (thread->worker) out.delay_ns += delay_of(thread->worker->thread_id);
+    if (thread->worker) out.delay_ns += run_delay_ns(thread->worker->thread_id);
   }
   return out;
 }

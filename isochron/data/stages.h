@@ -31,4 +31,7 @@ StagePtr interleave_stage(StagePtr input, DatasetFunction f, std::string code, I
 StagePtr group_by_window_stage(StagePtr input, KeyFunction key, ReduceFunction reduce, int64_t window,
                                std::string code);
 
+// Weights are finite, none is below 0, and one is above.
+void check_weights(const char* where, const std::vector<double>& weights);
+
 }  // namespace isochron::data

@@ -44,6 +44,12 @@ std::optional<double> Case::phase(size_t position, Phase phase) const {
   return phases[static_cast<size_t>(phase)];
 }
 
+double Case::phase_total(Phase which, size_t from) const {
+  double seconds = 0;
+  for (size_t i = from; i < epochs().size(); ++i) seconds += phase(i, which).value_or(0);
+  return seconds;
+}
+
 std::optional<double> Case::explained_by(std::initializer_list<Phase> phases) const {
   bool any = false;
   const double seconds = explained([&](size_t i) -> std::optional<double> {

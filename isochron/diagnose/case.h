@@ -47,6 +47,8 @@ class Case {
 
   // Seconds of an epoch by phase; nullopt where the record does not attribute them.
   std::optional<double> phase(size_t position, Phase phase) const;
+  // The same over the epochs from a position on; what is not attributed counts nothing.
+  double phase_total(Phase which, size_t from = 0) const;
   // What the phases explain of the extra time; nullopt where no epoch is attributed.
   std::optional<double> explained_by(std::initializer_list<Phase> phases) const;
   // The spans of a phase that took the most time within slow epochs, as evidence: "torch.save 1.2 s in epoch 4".

@@ -77,7 +77,7 @@ void Executable::prepare_trial() {
       call.variant = *known < variants ? *known : 0;
     } else {
       choices.expect(key);
-      untried.push_back({i, variants, std::move(key)});
+      untried.push_back({.call = i, .variants = variants, .key = std::move(key)});
     }
   }
   if (untried.empty()) return;
@@ -127,7 +127,8 @@ void Executable::run(std::span<void* const> inputs, std::span<void* const> outpu
   const int64_t start = monotonic_ns();
   const int threads = team_.threads(shares, start);
   const bool tries = trial_ && !observer && threads == shares && trial_->timed();
-  if (observer || tries) stamps_.assign(stamps_of(shares), 0);
+  const bool timed = observer || tries;
+  if (timed) stamps_.assign(stamps_of(shares), 0);
   if (observer) observer->plan_begins();
   if (tries)
     for (const KernelTrial::Candidate& candidate : trial_->candidates())
@@ -136,7 +137,7 @@ void Executable::run(std::span<void* const> inputs, std::span<void* const> outpu
   std::optional<ScopedSpan> span;
   if (threads > 1) span.emplace(Phase::sync, "threads");
   team.parallel(threads, [&](int thread, int of) {
-    run_shares(thread, of, check_numbers, observer || tries ? stamps_.data() + stamps_of(thread) : nullptr);
+    run_shares(thread, of, check_numbers, timed ? stamps_.data() + stamps_of(thread) : nullptr);
   });
   g_running_op.store(nullptr, std::memory_order_relaxed);
   const int64_t end = monotonic_ns();

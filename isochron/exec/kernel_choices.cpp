@@ -108,12 +108,7 @@ void KernelChoices::save() {
     if (entry.learnt && (all.size() < kMostChoices || all.contains(key))) all[key] = entry;
   std::string text = std::string(kHeader) + "\n";
   for (const auto& [key, entry] : all) text += fmt::format("{} {}\n", entry.variant, key);
-  try {
-    std::error_code failed;
-    std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), failed);
-    write_file(path_, text);
-  } catch (const FileError&) {
-  }
+  write_kept(path_, text);
 }
 
 std::string KernelChoices::report() const {

@@ -17,8 +17,6 @@ constexpr int64_t kLeastGainNs = 500;
 }  // namespace
 
 KernelTrial::KernelTrial(std::vector<Candidate> candidates) : candidates_(std::move(candidates)) {
-  shortest_.resize(candidates_.size());
-  for (auto& times : shortest_) times.fill(INT64_MAX);
   for (const Candidate& candidate : candidates_) {
     ISO_CHECK(candidate.variants <= kMostVariants);
     rounds_ = std::max(rounds_, candidate.variants * kTimesEach);
@@ -28,15 +26,15 @@ KernelTrial::KernelTrial(std::vector<Candidate> candidates) : candidates_(std::m
 bool KernelTrial::timed() { return ++runs_ > kRunsBefore && !done(); }
 
 void KernelTrial::ran(const PlanTimes& times) {
-  for (size_t i = 0; i < candidates_.size(); ++i) {
+  for (Candidate& candidate : candidates_) {
     int64_t begin = INT64_MAX, end = 0;
     for (int thread = 0; thread < times.threads; ++thread) {
-      if (times.end(thread, candidates_[i].call) == 0) continue;
-      begin = std::min(begin, times.begin(thread, candidates_[i].call));
-      end = std::max(end, times.end(thread, candidates_[i].call));
+      if (times.end(thread, candidate.call) == 0) continue;
+      begin = std::min(begin, times.begin(thread, candidate.call));
+      end = std::max(end, times.end(thread, candidate.call));
     }
-    int64_t& shortest = shortest_[i][static_cast<size_t>(variant(candidates_[i]))];
-    if (end) shortest = std::min(shortest, end - begin);
+    int64_t& shortest = candidate.shortest[static_cast<size_t>(variant(candidate))];
+    if (end) shortest = shortest == 0 ? end - begin : std::min(shortest, end - begin);
   }
   ++round_;
 }
@@ -44,7 +42,7 @@ void KernelTrial::ran(const PlanTimes& times) {
 bool KernelTrial::done() const { return round_ >= rounds_; }
 
 int KernelTrial::best(const Candidate& candidate) const {
-  const auto& times = shortest_[static_cast<size_t>(&candidate - candidates_.data())];
+  const auto& times = candidate.shortest;
   const auto quickest = std::min_element(times.begin(), times.begin() + candidate.variants);
   const int64_t gain = times[0] - *quickest;
   const bool worth = gain >= kLeastGainNs && static_cast<double>(gain) >= kLeastGain * static_cast<double>(times[0]);

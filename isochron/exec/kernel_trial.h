@@ -25,6 +25,7 @@ class KernelTrial {
     size_t call;  // in the plan
     int variants;
     std::string key;
+    std::array<int64_t, kMostVariants> shortest = {};  // ns of a call by variant; 0: not run yet
   };
   explicit KernelTrial(std::vector<Candidate> candidates);
 
@@ -38,7 +39,6 @@ class KernelTrial {
 
  private:
   std::vector<Candidate> candidates_;
-  std::vector<std::array<int64_t, kMostVariants>> shortest_;  // by candidate: ns
   int64_t runs_ = 0;
   int round_ = 0, rounds_ = 0;
 };

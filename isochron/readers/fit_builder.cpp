@@ -26,7 +26,7 @@ int speciality(std::string_view framework) {
 }
 
 // Numbers that no training reaches are junk.
-bool names_epoch(const LogEvent& event) {
+bool has_epoch(const LogEvent& event) {
   return event.epoch && *event.epoch <= kLargestIndex && *event.epoch >= -kLargestIndex;
 }
 
@@ -106,7 +106,7 @@ EpochDraft& FitBuilder::open(int64_t index, bool numbered, std::optional<double>
 }
 
 void FitBuilder::begin_epoch(const LogEvent& event, std::optional<double> time) {
-  if (!names_epoch(event)) return;
+  if (!has_epoch(event)) return;
   EpochDraft* last = current();
   const bool repeated = last && last->numbered && last->index == *event.epoch;
   if (repeated && !last->ended && !last->printed && !(last->train && last->train->complete())) return;
@@ -122,7 +122,7 @@ void FitBuilder::begin_epoch(const LogEvent& event, std::optional<double> time) 
 void FitBuilder::end_epoch(const LogEvent& event, std::optional<double> time) {
   EpochDraft* last = current();
   std::optional<int64_t> index;
-  if (names_epoch(event))
+  if (has_epoch(event))
     index = event.epoch;
   else if (event.epoch_position && event.epoch_time && std::fabs(*event.epoch_position) <= kLargestIndex)
     index = std::llround(*event.epoch_position);
@@ -155,7 +155,6 @@ void FitBuilder::end_epoch(const LogEvent& event, std::optional<double> time) {
     }
     return;
   }
-  if (*index > kLargestIndex) return;
   EpochDraft& draft = open(*index, true, time);
   draft.vague = event.vague;
   const bool told = draft.printed.has_value() && draft.ended;  // another rank says the same again
@@ -182,7 +181,7 @@ void FitBuilder::end_epoch(const LogEvent& event, std::optional<double> time) {
 
 void FitBuilder::add_step(const LogEvent& event, std::optional<double> time) {
   EpochDraft* draft = current();
-  if (names_epoch(event)) {
+  if (has_epoch(event)) {
     const bool fresh = !draft || draft->index != *event.epoch;
     // An epoch first heard of at its 200th step began 200 steps before, though not before the line above.
     std::optional<double> began = event.step.value_or(0) <= 1 ? time : std::nullopt;
@@ -236,7 +235,7 @@ void FitBuilder::add_inner_bar(EpochDraft& draft, const LogEvent& event, bool ke
 void FitBuilder::add_train_bar(const LogEvent& event, bool keras, std::optional<double> time) {
   EpochDraft* draft = current();
   const int64_t step = event.step.value_or(0);
-  if (names_epoch(event)) {
+  if (has_epoch(event)) {
     const bool other = !draft || !draft->numbered || draft->index != *event.epoch;
     draft = &open(*event.epoch, true, time);
     // A bar that begins again under the name of an epoch that is told: Lightning's on its way to the next one, or a
@@ -304,7 +303,7 @@ void FitBuilder::add_bar(const Bar& bar, std::optional<double> time) {
 
 // "[100/300] loss=0.3 0.5s" counts epochs as long as no line calls something else an epoch, and steps then.
 void FitBuilder::add(const LogEvent& event, std::optional<double> time) {
-  const bool named = names_epoch(event) && !event.vague;
+  const bool named = has_epoch(event) && !event.vague;
   if (event.vague && fit().named) return;
   if (named && !fit().named) {
     const auto vague = [](const EpochDraft& draft) { return draft.vague; };

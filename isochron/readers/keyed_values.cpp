@@ -10,10 +10,6 @@ namespace {
 
 constexpr size_t kMostValues = 256;
 
-bool one_of(std::string_view key, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), key) != names.end();
-}
-
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 // "trainer/global_step" -> "global_step"; "Epoch Time (s)" -> "epoch_time"
@@ -21,7 +17,7 @@ std::string plain_key(std::string_view key) {
   // "sec/epoch" is no epoch.
   if (const std::string whole = lowered(trimmed(key)); whole.ends_with("/epoch"))
     if (const std::string unit = whole.substr(0, whole.size() - 6);
-        one_of(unit, {"s", "sec", "secs", "seconds", "time"}))
+        is_one_of(unit, {"s", "sec", "secs", "seconds", "time"}))
       return "epoch_time";
   if (const size_t slash = key.rfind('/'); slash != std::string_view::npos && slash + 1 < key.size())
     key = key.substr(slash + 1);
@@ -35,8 +31,8 @@ bool in_milliseconds(std::string_view key) { return key == "ms" || key.ends_with
 
 bool tells_time(std::string_view key) {
   if (contains(key, "per_s")) return false;  // a rate
-  return one_of(key, {"time", "dur", "duration", "seconds", "secs", "sec", "took", "runtime", "elapsed", "time_s",
-                      "wall", "t", "dt", "time_elapsed", "time_taken"}) ||
+  return is_one_of(key, {"time", "dur", "duration", "seconds", "secs", "sec", "took", "runtime", "elapsed", "time_s",
+                         "wall", "t", "dt", "time_elapsed", "time_taken"}) ||
          key.ends_with("_time") || key.ends_with("_seconds") || key.ends_with("_duration") ||
          key.ends_with("_runtime") || key.ends_with("_sec") || key.ends_with("_secs") || key.ends_with("_s") ||
          in_milliseconds(key);
@@ -60,7 +56,7 @@ std::optional<Measured> whole_number(std::string_view text) {
 bool names_time(std::string_view key) { return tells_time(plain_key(key)); }
 
 bool names_epoch(std::string_view key) {
-  return one_of(plain_key(key), {"epoch", "ep", "current_epoch", "epochs_completed"});
+  return is_one_of(plain_key(key), {"epoch", "ep", "current_epoch", "epochs_completed"});
 }
 
 std::optional<LogEvent> keyed_event(const KeyedValues& values) {
@@ -69,7 +65,7 @@ std::optional<LogEvent> keyed_event(const KeyedValues& values) {
   bool any = false;
   // Hugging Face's Trainer counts fractions of epochs, and shows a whole one as '1'.
   const bool trainer = std::any_of(values.begin(), values.end(), [](const auto& value) {
-    return one_of(value.first, {"grad_norm", "train_runtime", "eval_runtime", "train_samples_per_second"});
+    return is_one_of(value.first, {"grad_norm", "train_runtime", "eval_runtime", "train_samples_per_second"});
   });
   for (const auto& [name, text] : values) {
     const std::string key = plain_key(name);
@@ -77,9 +73,9 @@ std::optional<LogEvent> keyed_event(const KeyedValues& values) {
       auto value = whole_duration(text);
       if (!value || (key == "t" && !contains(text, "."))) continue;  // a whole t is a step
       if (in_milliseconds(key) && whole_number(text)) value = *value * 1e-3;
-      if (one_of(key, {"data_time", "load_time", "data_seconds"}))
+      if (is_one_of(key, {"data_time", "load_time", "data_seconds"}))
         event.data_time = value;
-      else if (one_of(key, {"iter_time", "step_time", "batch_time", "step_seconds"}))
+      else if (is_one_of(key, {"iter_time", "step_time", "batch_time", "step_seconds"}))
         event.step_time = value;
       else if (contains(key, "epoch"))
         event.epoch_time = value;
@@ -104,16 +100,16 @@ std::optional<LogEvent> keyed_event(const KeyedValues& values) {
         event.epoch = static_cast<int64_t>(value->value);
       else
         event.epoch_position = value->value;
-    } else if (whole && one_of(key, {"step", "steps", "iter", "iteration", "global_step", "batch"})) {
+    } else if (whole && is_one_of(key, {"step", "steps", "iter", "iteration", "global_step", "batch"})) {
       event.step = static_cast<int64_t>(value->value);
-    } else if (one_of(key, {"num_input_tokens_seen", "tokens", "total_tokens", "tokens_seen"})) {
+    } else if (is_one_of(key, {"num_input_tokens_seen", "tokens", "total_tokens", "tokens_seen"})) {
       event.tokens = value->value;
     } else if (event.metrics.size() < 64) {
       event.metrics.emplace_back(name, value->value);
     }
   }
   const bool begins = std::any_of(values.begin(), values.end(), [](const auto& value) {
-    return one_of(value.first, {"msg", "message", "event", "type", "name", "status"}) &&
+    return is_one_of(value.first, {"msg", "message", "event", "type", "name", "status"}) &&
            (contains(lowered(value.second), "start") || contains(lowered(value.second), "begin"));
   });
   if (begins && event.epoch && !time && !train_time && !event.epoch_time) event.kind = LogEvent::Kind::epoch_begin;
@@ -136,8 +132,8 @@ std::optional<LogEvent> keyed_event(const KeyedValues& values) {
 std::optional<double> keyed_wall_time(const KeyedValues& values) {
   for (const auto& [name, text] : values) {
     const std::string key = plain_key(name);
-    if (!one_of(key,
-                {"timestamp", "_timestamp", "wall_time", "walltime", "created_at", "date", "datetime", "ts", "time"}))
+    if (!is_one_of(
+            key, {"timestamp", "_timestamp", "wall_time", "walltime", "created_at", "date", "datetime", "ts", "time"}))
       continue;
     const auto stamp = find_timestamp(text);
     if (stamp && stamp->kind == Timestamp::Kind::absolute) return stamp->seconds;

@@ -10,11 +10,6 @@
 
 namespace isochron {
 
-bool has_any(std::string_view text, std::initializer_list<std::string_view> parts) {
-  return std::any_of(parts.begin(), parts.end(),
-                     [&](std::string_view part) { return text.find(part) != std::string_view::npos; });
-}
-
 std::string_view word_before(std::string_view text, size_t end) {
   while (end > 0 && is_space(text[end - 1])) --end;
   size_t start = end;
@@ -70,9 +65,7 @@ bool names_seconds(std::string_view key) {
 }
 
 bool counts_data(std::string_view name) {
-  for (const std::string_view one : {"examples", "samples", "images", "sequences", "sentences", "rows", "records"})
-    if (name == one) return true;
-  return false;
+  return is_one_of(name, {"examples", "samples", "images", "sequences", "sentences", "rows", "records"});
 }
 
 }  // namespace

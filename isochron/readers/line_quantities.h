@@ -23,7 +23,6 @@ struct Quantities {
 // Walks over the numbers of a line, from `from` on. `lower_line` is the line in lower case, of the same length.
 Quantities find_quantities(std::string_view line, std::string_view lower_line, size_t from, LogEvent& event);
 
-bool has_any(std::string_view text, std::initializer_list<std::string_view> parts);
 // The word that ends at `end`, blanks behind it left out.
 std::string_view word_before(std::string_view text, size_t end);
 

@@ -199,10 +199,7 @@ bool is_last_word(std::string_view words) {
   for (const std::string_view prefix : {"]: ", "] ", " - ", "| ", "info ", "info: ", "info:root:"})
     if (const size_t at = words.rfind(prefix); at != std::string_view::npos) words.remove_prefix(at + prefix.size());
   while (!words.empty() && (words.back() == '.' || words.back() == '!')) words.remove_suffix(1);
-  for (const std::string_view word :
-       {"done", "finished", "completed", "all done", "training ended", "training is done"})
-    if (words == word) return true;
-  return false;
+  return is_one_of(words, {"done", "finished", "completed", "all done", "training ended", "training is done"});
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "isochron/readers/scan.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -51,6 +52,15 @@ std::string lowered(std::string_view text) {
   std::string out(text);
   for (char& c : out) c = lower(c);
   return out;
+}
+
+bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), text) != words.end();
+}
+
+bool has_any(std::string_view text, std::initializer_list<std::string_view> parts) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](std::string_view part) { return text.find(part) != std::string_view::npos; });
 }
 
 std::string_view trimmed(std::string_view text) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +34,8 @@ inline bool is_space(char c) { return c == ' ' || c == '\t'; }
 inline char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 std::string lowered(std::string_view text);
 std::string_view trimmed(std::string_view text);
+bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words);
+bool has_any(std::string_view text, std::initializer_list<std::string_view> parts);
 // Position of `needle` (given in lower case) in `text`, any case, or npos.
 size_t find_any_case(std::string_view text, std::string_view needle, size_t from = 0);
 

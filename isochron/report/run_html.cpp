@@ -122,7 +122,7 @@ std::string metrics(const RunRecord& run) {
   return out.empty() ? out : "<h2>Metrics by epoch</h2>" + out;
 }
 
-std::string input_stages(const RunRecord& run) {
+std::string input_stages(const RunRecord& run, const EpochReport& report) {
   std::string out;
   if (!run.input_stages.empty()) {
     out +=
@@ -137,7 +137,6 @@ std::string input_stages(const RunRecord& run) {
     }
     out += "</table></div>";
   }
-  const EpochReport report(run);
   for (const std::string& sentence : report.input())
     out += fmt::format("<p>{}.</p>", markup_escaped(html_sentence(sentence)));
   return out.empty() ? out : "<h2>Input</h2>" + out;
@@ -175,7 +174,8 @@ std::string run_html(const RunRecord& run) {
   const std::vector<Verdict> verdicts = diagnose(run);
   const std::vector<Figure> figures = figures_of(run);
   const bool healthy = verdicts.front().symptom == Symptom::healthy;
-  const std::string sentence = EpochReport(run).sentence();
+  const EpochReport report(run);
+  const std::string sentence = report.sentence();
   const std::string title = healthy ? sentence : html_sentence(verdicts.front().summary) + ".";
   std::string out = fmt::format("<h1>{}</h1><p class=\"tags\"><span class=\"{}\">{}</span>", markup_escaped(title),
                                 healthy ? "well" : "ill", name_of(verdicts.front().symptom));
@@ -185,7 +185,7 @@ std::string run_html(const RunRecord& run) {
   if (!healthy) out += fmt::format("<p>{}</p>", markup_escaped(sentence));
   out += tiles(figures) + epochs(run) + outside(run) + first_epoch(run);
   if (!healthy) out += "<h2>Why</h2>" + verdict_cards(verdicts);
-  out += steps(run) + resource_curves(run) + input_stages(run) + callbacks(figures) + metrics(run);
+  out += steps(run) + resource_curves(run) + input_stages(run, report) + callbacks(figures) + metrics(run);
   out += operation_tables(run);
   return html_page(fmt::format("{} epochs, {} - isochron", run.epochs.size(), name_of(verdicts.front().symptom)), out,
                    "Made by isochron. What phases are: docs/run-record.md; what causes mean: docs/causes.md.");

@@ -11,6 +11,7 @@
 #include "isochron/base/files.h"
 #include "isochron/base/kept_files.h"
 #include "isochron/base/memory_info.h"
+#include "isochron/base/thread_clock.h"
 
 namespace isochron {
 namespace {
@@ -55,9 +56,7 @@ void read_surroundings(ProcessReading& now) {
       now.other_cpu_seconds = (ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6]) / per_second - now.cpu_seconds;
     }
   }
-  double ran = 0, delayed = 0;
-  if (read_short_file("/proc/self/schedstat", text) > 0 && std::sscanf(text, "%lf %lf", &ran, &delayed) == 2)
-    now.run_delay_seconds = delayed * 1e-9;
+  now.run_delay_seconds = static_cast<double>(run_delay_ns()) * 1e-9;
   if (DIR* folder = opendir("/proc/self/fd")) {
     now.open_files = -3;  // ".", "..", and this one
     while (readdir(folder)) ++now.open_files;

@@ -9,12 +9,12 @@
 #include "isochron/data/cached_bytes.h"
 #include "isochron/ops/ops.h"
 #include "isochron/ops/random_key.h"
-#include "isochron/profiler/profile.h"
 #include "isochron/timeline/timeline.h"
 #include "isochron/train/callback_list.h"
 #include "isochron/train/data_checks.h"
 #include "isochron/train/dataset_feed.h"
 #include "isochron/train/history.h"
+#include "isochron/train/profiled_fit.h"
 #include "isochron/train/progress.h"
 #include "isochron/train/resume.h"
 #include "isochron/train/saver.h"
@@ -33,34 +33,6 @@ Logs with_prefix(const Logs& logs, const char* prefix) {
 }
 
 }  // namespace
-
-// A profile that runs while fit does.
-class ProfiledFit {
- public:
-  explicit ProfiledFit(profiler::Profile* profile) : profile_(profile) {
-    if (profile_) profile_->start();
-  }
-  ~ProfiledFit() {
-    try {
-      finish();
-    } catch (...) {  // of the user's on_trace_ready, while another error is on its way
-    }
-  }
-  ProfiledFit(const ProfiledFit&) = delete;
-  ProfiledFit& operator=(const ProfiledFit&) = delete;
-
-  void finish() {
-    if (profile_) profile_->stop();
-  }
-  void add_to(RunRecord& run) const {
-    if (!profile_) return;
-    const auto since_zero = static_cast<int64_t>(run.seconds * 1e9);
-    run.profiles.push_back(profile_->for_record(monotonic_ns() - since_zero));
-  }
-
- private:
-  profiler::Profile* profile_;
-};
 
 // One call of fit().
 class Trainer : public TrainRun {

@@ -212,6 +212,25 @@ TEST(ConvGemm, IsExactInDouble) {
   }
 }
 
+struct WinogradResults {
+  Floats y, dx;
+};
+WinogradResults winograd(const ConvShape& s, const Problem& p, int threads, WinogradBlock block) {
+  WinogradResults out{Floats(p.y.size(), NAN), Floats(p.x.size(), NAN)};
+  const Space scratch(winograd_scratch_bytes(s)), carried(winograd_kernel_bytes(s));
+  run_stages(threads, {[&](int t) { winograd_carry_kernel(s, p.kernel.data(), carried.get(), t, threads); },
+                       [&](int t) {
+                         winograd_forward(s, p.x.data(), carried.get(), {}, out.y.data(), scratch.get(), t, threads,
+                                          block);
+                       }});
+  run_stages(threads, {[&](int t) { winograd_carry_turned_kernel(s, p.kernel.data(), carried.get(), t, threads); },
+                       [&](int t) {
+                         winograd_input_grad(s, p.dy.data(), carried.get(), out.dx.data(), scratch.get(), t, threads,
+                                             block);
+                       }});
+  return out;
+}
+
 // Four times the error of a direct sum is what F(4x4, 3x3) costs.
 TEST(Winograd, IsTheSumOfProductsWithinAFewRoundings) {
   int taken = 0;
@@ -219,17 +238,9 @@ TEST(Winograd, IsTheSumOfProductsWithinAFewRoundings) {
     const ConvShape& s = one.shape;
     if (winograd_refusal(s)) return;
     ++taken;
-    Floats y(p.y.size(), NAN), dx(p.x.size(), NAN), dkernel(p.kernel.size(), NAN);
-    const Space scratch(winograd_scratch_bytes(s)), carried(winograd_kernel_bytes(s)),
-        sums(winograd_sums_bytes(s, threads));
-    run_stages(threads, {[&](int t) { winograd_carry_kernel(s, p.kernel.data(), carried.get(), t, threads); },
-                         [&](int t) {
-                           winograd_forward(s, p.x.data(), carried.get(), {}, y.data(), scratch.get(), t, threads);
-                         }});
-    run_stages(threads, {[&](int t) { winograd_carry_turned_kernel(s, p.kernel.data(), carried.get(), t, threads); },
-                         [&](int t) {
-                           winograd_input_grad(s, p.dy.data(), carried.get(), dx.data(), scratch.get(), t, threads);
-                         }});
+    const auto [y, dx] = winograd(s, p, threads, WinogradBlock::modelled);
+    Floats dkernel(p.kernel.size(), NAN);
+    const Space scratch(winograd_scratch_bytes(s)), sums(winograd_sums_bytes(s, threads));
     run_stages(threads,
                {[&](int t) { winograd_sum_tiles(s, p.x.data(), p.dy.data(), sums.get(), scratch.get(), t, threads); },
                 [&](int t) { winograd_kernel_grad(s, sums.get(), dkernel.data(), t, threads); }});
@@ -243,26 +254,13 @@ TEST(Winograd, IsTheSumOfProductsWithinAFewRoundings) {
 TEST(Winograd, NoBitDependsOnTheBlock) {
   int taken = 0;
   for_all([&](const Case& one, const Problem& p, int threads) {
-    const ConvShape& s = one.shape;
-    if (winograd_refusal(s)) return;
+    if (winograd_refusal(one.shape)) return;
     ++taken;
-    const Space scratch(winograd_scratch_bytes(s)), carried(winograd_kernel_bytes(s));
-    Floats first_y, first_dx;
-    for (const WinogradBlock block : {WinogradBlock::modelled, WinogradBlock::half, WinogradBlock::twice}) {
-      Floats y(p.y.size(), NAN), dx(p.x.size(), NAN);
-      run_stages(threads, {[&](int t) { winograd_carry_kernel(s, p.kernel.data(), carried.get(), t, threads); },
-                           [&](int t) {
-                             winograd_forward(s, p.x.data(), carried.get(), {}, y.data(), scratch.get(), t, threads,
-                                              block);
-                           }});
-      run_stages(threads, {[&](int t) { winograd_carry_turned_kernel(s, p.kernel.data(), carried.get(), t, threads); },
-                           [&](int t) {
-                             winograd_input_grad(s, p.dy.data(), carried.get(), dx.data(), scratch.get(), t, threads,
-                                                 block);
-                           }});
-      if (first_y.empty()) first_y = y, first_dx = dx;
-      EXPECT_EQ(y, first_y);
-      EXPECT_EQ(dx, first_dx);
+    const auto [y, dx] = winograd(one.shape, p, threads, WinogradBlock::modelled);
+    for (const WinogradBlock block : {WinogradBlock::half, WinogradBlock::twice}) {
+      const WinogradResults other = winograd(one.shape, p, threads, block);
+      EXPECT_EQ(other.y, y);
+      EXPECT_EQ(other.dx, dx);
     }
   });
   EXPECT_GE(taken, 5 * 3);

@@ -3,9 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
+#include "isochron/base/prefault.h"
 
 namespace isochron::data {
 namespace {
@@ -23,10 +21,7 @@ uintptr_t address(const Storage& storage, size_t offset) {
 
 }  // namespace
 
-void make_present(const Storage& storage) {
-  const uintptr_t begin = address(storage, 0) / page_bytes() * page_bytes();
-  madvise(reinterpret_cast<void*>(begin), address(storage, storage.bytes()) - begin, MADV_POPULATE_WRITE);
-}
+void make_present(const Storage& storage) { populate_pages(storage.data(), storage.bytes()); }
 
 Storage Slabs::take(size_t bytes) {
   const size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;

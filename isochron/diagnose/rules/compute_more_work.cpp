@@ -10,21 +10,30 @@
 namespace isochron::rules {
 namespace {
 
-std::optional<double> work_of(const Epoch& epoch, int kind) {
-  if (kind == 0) {
-    const auto tokens = epoch.metrics.find("tokens");
-    return tokens == epoch.metrics.end() ? std::nullopt : std::optional<double>(tokens->second);
-  }
-  if (kind == 3) {  // sizes of an example, as programs print them
-    for (const char* name : {"seq_len", "seqlen", "sequence_length", "length", "image_size", "img_size", "resolution"})
-      if (const auto size = epoch.metrics.find(name); size != epoch.metrics.end()) return size->second;
-    return std::nullopt;
-  }
-  if (kind == 1) return epoch.examples ? std::optional<double>(static_cast<double>(*epoch.examples)) : std::nullopt;
-  return epoch.steps ? std::optional<double>(static_cast<double>(*epoch.steps)) : std::nullopt;
+std::optional<double> metric_of(const Epoch& epoch, std::initializer_list<const char*> names) {
+  for (const char* name : names)
+    if (const auto metric = epoch.metrics.find(name); metric != epoch.metrics.end()) return metric->second;
+  return std::nullopt;
+}
+std::optional<double> as_number(const std::optional<int64_t>& count) {
+  return count ? std::optional<double>(static_cast<double>(*count)) : std::nullopt;
 }
 
-constexpr const char* kKinds[] = {"tokens", "examples", "steps", "units of length"};
+struct WorkUnit {
+  const char* name;
+  std::optional<double> (*of)(const Epoch& epoch);
+};
+// What says most about the work of an epoch comes first.
+constexpr WorkUnit kWorkUnits[] = {
+    {"tokens", [](const Epoch& epoch) { return metric_of(epoch, {"tokens"}); }},
+    {"examples", [](const Epoch& epoch) { return as_number(epoch.examples); }},
+    {"steps", [](const Epoch& epoch) { return as_number(epoch.steps); }},
+    {"units of length",  // sizes of an example, as programs print them
+     [](const Epoch& epoch) {
+       return metric_of(epoch,
+                        {"seq_len", "seqlen", "sequence_length", "length", "image_size", "img_size", "resolution"});
+     }},
+};
 
 // Early and late windows with the same operations on larger inputs.
 bool work_by_profiles(const Case& patient, Finding& finding) {
@@ -62,15 +71,15 @@ void compute_more_work(const Case& patient, std::vector<Finding>& findings) {
   if (symptom == Symptom::healthy || patient.shape.extra_total <= 0) return;
   Finding finding{Cause::compute_more_work};
   work_by_profiles(patient, finding);
-  for (int kind = 0; kind < 4; ++kind) {
-    const auto usual = patient.usually([&](size_t i) { return work_of(patient.epoch(i), kind); });
+  for (const WorkUnit& unit : kWorkUnits) {
+    const auto usual = patient.usually([&](size_t i) { return unit.of(patient.epoch(i)); });
     // A trend has no usual epochs but its first.
-    const auto base = symptom == Symptom::slowing || !usual ? work_of(patient.epoch(0), kind) : usual;
+    const auto base = symptom == Symptom::slowing || !usual ? unit.of(patient.epoch(0)) : usual;
     if (!base || *base <= 0) continue;
     double seconds = 0, slow_work = 0;
     size_t slow = 0;
     for (const size_t i : patient.slow_epochs()) {
-      const auto work = work_of(patient.epoch(i), kind);
+      const auto work = unit.of(patient.epoch(i));
       if (!work) continue;
       seconds += std::clamp((*work / *base - 1) * patient.shape.usual, 0.0, patient.shape.extra[i]);
       slow_work += *work;
@@ -80,7 +89,7 @@ void compute_more_work(const Case& patient, std::vector<Finding>& findings) {
     finding.seconds = std::max(finding.seconds, seconds);
     finding.confidence = 0.9;
     finding.evidence.push_back(fmt::format("slow epochs have {:.0f} {} on average, {:.1f}x as many as usual",
-                                           slow_work / static_cast<double>(slow), kKinds[kind],
+                                           slow_work / static_cast<double>(slow), unit.name,
                                            slow_work / static_cast<double>(slow) / *base));
     break;
   }

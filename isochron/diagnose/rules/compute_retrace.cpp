@@ -97,9 +97,7 @@ void compute_retrace(const Case& patient, std::vector<Finding>& findings) {
   }
   if (finding.evidence.empty()) return;
   if (share == 0) {
-    double traced = 0;
-    for (size_t i = 0; i < patient.epochs().size(); ++i)
-      traced += patient.phase(i, Phase::trace).value_or(0) + patient.phase(i, Phase::compile).value_or(0);
+    const double traced = patient.phase_total(Phase::trace) + patient.phase_total(Phase::compile);
     share = traced > 0 && patient.total > 0 ? traced / patient.total : 0.6;  // a log does not say how much
   }
   finding.seconds = share * patient.total;

@@ -14,8 +14,7 @@ void disk_checkpoint(const Case& patient, std::vector<Finding>& findings) {
   if (patient.empty()) return;
   const bool healthy = patient.shape.symptom == Symptom::healthy;
   Finding finding{Cause::disk_checkpoint};
-  double overall = 0;
-  for (size_t i = 0; i < patient.epochs().size(); ++i) overall += patient.phase(i, Phase::checkpoint).value_or(0);
+  const double overall = patient.phase_total(Phase::checkpoint);
   if (is_overall(patient, overall, 0.3)) {
     finding.overall = true;
     finding.seconds = overall;

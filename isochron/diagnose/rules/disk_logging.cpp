@@ -13,8 +13,7 @@ namespace isochron::rules {
 void disk_logging(const Case& patient, std::vector<Finding>& findings) {
   if (patient.empty() || written_per_epoch(patient).steady) return;  // what grows is a cause of its own
   const bool healthy = patient.shape.symptom == Symptom::healthy;
-  double logged = 0;
-  for (size_t i = 0; i < patient.epochs().size(); ++i) logged += patient.phase(i, Phase::log).value_or(0);
+  const double logged = patient.phase_total(Phase::log);
   const auto more = patient.explained_by({Phase::log});
   Finding finding{Cause::disk_logging};
   finding.confidence = 0.88;

@@ -19,8 +19,7 @@ void disk_temp_growth(const Case& patient, std::vector<Finding>& findings) {
   const Growth growth = written_per_epoch(patient);
   if (!growth.steady) return;
   const bool lasting = patient.shape.symptom == Symptom::slowing || patient.shape.symptom == Symptom::slower_later;
-  double logged = 0;
-  for (size_t i = 0; i < patient.epochs().size(); ++i) logged += patient.phase(i, Phase::log).value_or(0);
+  const double logged = patient.phase_total(Phase::log);
   Finding finding{Cause::disk_temp_growth, 0.8 * patient.shape.extra_total, 0.82};
   if (is_overall(patient, logged, kOverall)) {  // the growth itself may be hidden by other things that vary
     finding.overall = true;

@@ -26,9 +26,7 @@ bool by_computing(const Case& patient, std::vector<Finding>& findings) {
   if (!usual || !first || *first - *usual < 0.4 * extra) return false;
   const double read = patient.growth(sample_key::read_bytes, size_t{0}).value_or(0);
   if (patient.growth(sample_key::children_started, size_t{0}).value_or(0) > 0) return false;
-  double later = 0;
-  for (size_t i = 1; i < patient.epochs().size(); ++i) later += patient.phase(i, Phase::input).value_or(0);
-  if (later > 0.3 * *waited) return false;
+  if (patient.phase_total(Phase::input, 1) > 0.3 * *waited) return false;
   Finding finding{Cause::input_cache_fill, *waited, 0.75};
   finding.summary =
       fmt::format("the first epoch computed its input for {}, later ones have it ready", time_text(*waited));

@@ -67,8 +67,7 @@ void input_worker_start(const Case& patient, std::vector<Finding>& findings) {
     size_t starts = 0;
     for (size_t i = 1; i < patient.epochs().size(); ++i)
       if (patient.growth(sample_key::children_started, i).value_or(0) >= 1) ++starts;
-    double input = 0;
-    for (size_t i = 0; i < patient.epochs().size(); ++i) input += patient.phase(i, Phase::input).value_or(0);
+    const double input = patient.phase_total(Phase::input);
     if (starts >= 1 && starts * 5 >= (patient.epochs().size() - 1) * 4 &&
         (finding.seconds > 0 || input > 0.2 * patient.total)) {
       finding.evidence.push_back(

@@ -52,8 +52,7 @@ void train_callback(const Case& patient, std::vector<Finding>& findings) {
   if (patient.empty()) return;
   const bool healthy = patient.shape.symptom == Symptom::healthy;
   Finding finding{Cause::train_callback};
-  double all = 0;
-  for (size_t i = 0; i < patient.epochs().size(); ++i) all += patient.phase(i, Phase::callback).value_or(0);
+  const double all = patient.phase_total(Phase::callback);
   if (is_overall(patient, all, 0.3)) {
     finding.overall = true;
     finding.seconds = all;

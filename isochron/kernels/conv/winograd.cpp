@@ -18,7 +18,7 @@ constexpr int64_t kMaxSums = 4 << 20;
 struct Tiling {
   WinogradImage in, out;
   int64_t batch, pad_row, pad_column;
-  WinogradBlock size = {};
+  WinogradBlock size;
 
   int64_t down() const { return (out.rows + kTile - 1) / kTile; }
   int64_t across() const { return (out.columns + kTile - 1) / kTile; }
@@ -39,12 +39,17 @@ struct Tiling {
   }
 };
 
-Tiling forward_tiling(const ConvShape& s) {
-  return {{s.in[1], s.in[2], s.in_channels}, {s.out[1], s.out[2], s.out_channels}, s.batch, s.pad[1], s.pad[2]};
+Tiling forward_tiling(const ConvShape& s, WinogradBlock block = {}) {
+  return {{s.in[1], s.in[2], s.in_channels}, {s.out[1], s.out[2], s.out_channels}, s.batch, s.pad[1], s.pad[2], block};
 }
 // dx is the convolution of dy, padded by what x was not.
-Tiling backward_tiling(const ConvShape& s) {
-  return {{s.out[1], s.out[2], s.out_channels}, {s.in[1], s.in[2], s.in_channels}, s.batch, 2 - s.pad[1], 2 - s.pad[2]};
+Tiling backward_tiling(const ConvShape& s, WinogradBlock block) {
+  return {{s.out[1], s.out[2], s.out_channels},
+          {s.in[1], s.in[2], s.in_channels},
+          s.batch,
+          2 - s.pad[1],
+          2 - s.pad[2],
+          block};
 }
 
 void carry_inputs(const Tiling& t, const float* x, int64_t tile, int64_t count, float* carried) {
@@ -120,8 +125,7 @@ size_t winograd_kernel_bytes(const ConvShape& s) {
 
 size_t winograd_scratch_bytes(const ConvShape& s) {
   const int64_t in = s.in_channels, out = s.out_channels;
-  Tiling t = forward_tiling(s);
-  t.size = WinogradBlock::twice;
+  const Tiling t = forward_tiling(s, WinogradBlock::twice);
   size_t inner = 0;
   for (int64_t count = 1; count <= t.block(); ++count)
     for (const Product<float>& product :
@@ -153,15 +157,13 @@ void winograd_carry_turned_kernel(const ConvShape& s, const float* kernel, float
 
 void winograd_forward(const ConvShape& s, const float* x, const float* carried, const ConvEpilogue<float>& epilogue,
                       float* y, void* scratch, int thread, int threads, WinogradBlock block) {
-  Tiling t = forward_tiling(s);
-  t.size = block;
+  const Tiling t = forward_tiling(s, block);
   convolve(t, x, carried, epilogue, y, scratch, thread, threads);
 }
 
 void winograd_input_grad(const ConvShape& s, const float* dy, const float* carried, float* dx, void* scratch,
                          int thread, int threads, WinogradBlock block) {
-  Tiling t = backward_tiling(s);
-  t.size = block;
+  const Tiling t = backward_tiling(s, block);
   convolve(t, dy, carried, {}, dx, scratch, thread, threads);
 }
 
