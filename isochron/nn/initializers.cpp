@@ -6,6 +6,7 @@
 
 #include "isochron/base/memory_info.h"
 #include "isochron/base/names.h"
+#include "isochron/base/orthonormal.h"
 #include "isochron/base/rng.h"
 #include "isochron/base/threads.h"
 #include "isochron/nn/config.h"
@@ -99,39 +100,6 @@ std::pair<double, double> fans(const Shape& shape) {
   if (shape.rank() == 1) return {static_cast<double>(shape[0]), static_cast<double>(shape[0])};
   const auto field = static_cast<double>(shape.elements(0, shape.rank() - 2));
   return {field * static_cast<double>(shape[-2]), field * static_cast<double>(shape[-1])};
-}
-
-// In eight sums side by side: a single one would wait for each addition before it.
-double dot_of(const double* a, const double* b, int64_t n) {
-  double sums[8] = {};
-  int64_t k = 0;
-  for (; k + 8 <= n; k += 8)
-    for (int lane = 0; lane < 8; ++lane) sums[lane] += a[k + lane] * b[k + lane];
-  for (; k < n; ++k) sums[0] += a[k] * b[k];
-  return ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
-}
-
-// a loses its part along the unit vector b.
-void subtract_part(double* a, const double* b, int64_t n) {
-  const double part = dot_of(a, b, n);
-  for (int64_t k = 0; k < n; ++k) a[k] -= part * b[k];
-}
-
-// Makes `count` rows of v orthonormal by modified Gram-Schmidt. Several rows at a time meet a row before them, while
-// that is in cache.
-void make_orthonormal(double* v, int64_t count, int64_t length) {
-  constexpr int64_t kRows = 8;
-  for (int64_t first = 0; first < count; first += kRows) {
-    const int64_t last = std::min(first + kRows, count);
-    for (int64_t j = 0; j < first; ++j)
-      for (int64_t i = first; i < last; ++i) subtract_part(v + i * length, v + j * length, length);
-    for (int64_t i = first; i < last; ++i) {
-      double* a = v + i * length;
-      for (int64_t j = first; j < i; ++j) subtract_part(a, v + j * length, length);
-      const double scale = 1 / std::sqrt(dot_of(a, a, length));
-      for (int64_t k = 0; k < length; ++k) a[k] *= scale;
-    }
-  }
 }
 
 // Rows (or columns, the fewer) of a random matrix made orthonormal; a second time where float32 would not hide the
