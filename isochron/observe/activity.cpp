@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <span>
 #include <string_view>
 
 namespace isochron::observe {
@@ -136,52 +138,6 @@ bool runs_compiled(std::string_view file) {
                      [&](std::string_view part) { return file.find(part) != std::string_view::npos; });
 }
 
-template <size_t N>
-std::optional<Marker> outermost(const Marker (&markers)[N], const std::vector<PythonFrame>& frames) {
-  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
-    if (runs_compiled(frame->code->file)) continue;
-    for (const Marker& marker : markers)
-      if (frame->code->file.find(marker.path) != std::string::npos &&
-          frame->code->function.find(marker.function) != std::string::npos)
-        return marker;
-  }
-  return std::nullopt;
-}
-
-bool is_import_machinery(const PythonFrame& frame) { return frame.code->file.starts_with("<frozen importlib"); }
-
-// "tensorflow" for …/site-packages/tensorflow/__init__.py, "helpers" for /home/me/helpers.py
-std::string package_of(const std::string& path) {
-  for (const std::string_view folder : {"site-packages/", "dist-packages/"})
-    if (const size_t at = path.rfind(folder); at != std::string::npos) {
-      const std::string rest = path.substr(at + folder.size());
-      const std::string name = rest.substr(0, rest.find('/'));
-      return name.substr(0, name.find('.'));
-    }
-  if (path.starts_with("<frozen ")) return path.substr(8, path.size() - 9);
-  const size_t end = path.ends_with("/__init__.py") ? path.size() - 12 : path.rfind('.');
-  const size_t slash = path.rfind('/', end == 0 ? 0 : end - 1);
-  return path.substr(slash == std::string::npos ? 0 : slash + 1, end - (slash == std::string::npos ? 0 : slash + 1));
-}
-
-// The package imported, when the time goes into an import: everything inside the innermost import is
-// module code, or the machinery itself. A training loop that runs while its module is imported is none.
-std::optional<std::string> import_of(const std::vector<PythonFrame>& frames) {
-  const auto innermost = std::find_if(frames.begin(), frames.end(), is_import_machinery);
-  if (innermost == frames.end()) return std::nullopt;
-  const std::vector<PythonFrame> inside(frames.begin(), innermost);
-  if (outermost(kReading, inside) || outermost(kComputing, inside) || outermost(kCompiling, inside))
-    return std::nullopt;
-  for (const PythonFrame& frame : inside)
-    if (frame.code->file.find(kExecutor) != std::string::npos ||
-        frame.code->function.find("Trainer.fit") != std::string::npos)
-      return std::nullopt;
-  auto first = frames.rbegin();  // the outermost import names the package
-  while (first != frames.rend() && !is_import_machinery(*first)) ++first;
-  while (first != frames.rend() && is_import_machinery(*first)) ++first;
-  return first == frames.rend() ? "a module" : package_of(first->code->file);
-}
-
 // What user functions are called when they do one of the known jobs.
 struct Word {
   std::string_view word;
@@ -255,46 +211,121 @@ constexpr Word kWords[] = {
     {"compile_model", Phase::compile},
     {"backward", Phase::backward},
 };
-std::optional<Marker> by_user_name(const std::vector<PythonFrame>& frames) {
-  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
-    if (!is_user_file(frame->code->file)) continue;
-    for (const Word& word : kWords)
-      if (frame->code->function.find(word.word) != std::string::npos) return Marker{"", "", word.phase, word.what};
-  }
-  return std::nullopt;
+
+enum Rank { compiling, saving, evaluating, synchronising, reading, initialising, logging, computing, kRanks };
+constexpr std::span<const Marker> kMarkers[kRanks] = {kCompiling, kSaving,       kEvaluating, kSynchronising,
+                                                      kReading,   kInitialising, kLogging,    kComputing};
+
+struct Package {
+  std::string_view folder, framework;
+};
+// The most special one first.
+constexpr Package kPackages[] = {{"/pytorch_lightning/", "lightning"},
+                                 {"/lightning/", "lightning"},
+                                 {"/keras/src/", "keras"},
+                                 {"/tensorflow/python/", "tensorflow"},
+                                 {"/torch/", "torch"}};
+
+bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+}  // namespace
+
+struct CodeRoles {
+  std::array<const Marker*, kRanks> markers{};  // the first of each rank that fits
+  const Word* word = nullptr;
+  const Package* package = nullptr;
+  bool user = false, importing = false, executor = false, fits = false;
+  bool launches = false, waits = false;  // for processes it launched
+};
+
+namespace {
+
+CodeRoles find_roles(const std::string& file, const std::string& function) {
+  CodeRoles roles;
+  const auto in = [&](std::string_view path, std::string_view name = "") {
+    return contains(file, path) && contains(function, name);
+  };
+  roles.user = is_user_file(file);
+  roles.importing = file.starts_with("<frozen importlib");
+  roles.executor = in(kExecutor);
+  roles.fits = in("", "Trainer.fit");
+  roles.launches =
+      in("torch/multiprocessing/spawn.py") || in("torch/distributed/elastic/") || in("torch/distributed/launcher/");
+  roles.waits = in("subprocess.py") || in("multiprocessing/process.py", "join");
+  if (!runs_compiled(file))
+    for (size_t rank = 0; rank < kRanks; ++rank)
+      for (const Marker& marker : kMarkers[rank])
+        if (!roles.markers[rank] && in(marker.path, marker.function)) roles.markers[rank] = &marker;
+  for (const Word& word : kWords)
+    if (roles.user && !roles.word && in("", word.word)) roles.word = &word;
+  for (const Package& package : kPackages)
+    if (!roles.user && !roles.package && in(package.folder)) roles.package = &package;
+  return roles;
+}
+
+const CodeRoles& roles_of(const PythonFrame& frame) {
+  const PythonCode& code = *frame.code;
+  if (!code.roles) code.roles = std::make_shared<const CodeRoles>(find_roles(code.file, code.function));
+  return *code.roles;
+}
+
+const Marker* outermost(Rank rank, std::span<const PythonFrame> frames) {
+  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame)
+    if (const Marker* marker = roles_of(*frame).markers[rank]) return marker;
+  return nullptr;
+}
+
+bool is_import_machinery(const PythonFrame& frame) { return roles_of(frame).importing; }
+
+// "tensorflow" for …/site-packages/tensorflow/__init__.py, "helpers" for /home/me/helpers.py
+std::string package_of(const std::string& path) {
+  for (const std::string_view folder : {"site-packages/", "dist-packages/"})
+    if (const size_t at = path.rfind(folder); at != std::string::npos) {
+      const std::string rest = path.substr(at + folder.size());
+      const std::string name = rest.substr(0, rest.find('/'));
+      return name.substr(0, name.find('.'));
+    }
+  if (path.starts_with("<frozen ")) return path.substr(8, path.size() - 9);
+  const size_t end = path.ends_with("/__init__.py") ? path.size() - 12 : path.rfind('.');
+  const size_t slash = path.rfind('/', end == 0 ? 0 : end - 1);
+  return path.substr(slash == std::string::npos ? 0 : slash + 1, end - (slash == std::string::npos ? 0 : slash + 1));
+}
+
+// The package imported, when the time goes into an import: everything inside the innermost import is
+// module code, or the machinery itself. A training loop that runs while its module is imported is none.
+std::optional<std::string> import_of(const std::vector<PythonFrame>& frames) {
+  const auto innermost = std::find_if(frames.begin(), frames.end(), is_import_machinery);
+  if (innermost == frames.end()) return std::nullopt;
+  const std::span<const PythonFrame> inside(frames.begin(), innermost);
+  if (outermost(reading, inside) || outermost(computing, inside) || outermost(compiling, inside)) return std::nullopt;
+  for (const PythonFrame& frame : inside)
+    if (roles_of(frame).executor || roles_of(frame).fits) return std::nullopt;
+  auto first = frames.rbegin();  // the outermost import names the package
+  while (first != frames.rend() && !is_import_machinery(*first)) ++first;
+  while (first != frames.rend() && is_import_machinery(*first)) ++first;
+  return first == frames.rend() ? "a module" : package_of(first->code->file);
+}
+
+const Word* outermost_word(const std::vector<PythonFrame>& frames) {
+  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame)
+    if (const Word* word = roles_of(*frame).word) return word;
+  return nullptr;
 }
 
 }  // namespace
 
-bool is_user_file(const std::string& path) {
-  return !path.empty() && path[0] != '<' && path.find("site-packages/") == std::string::npos &&
-         path.find("dist-packages/") == std::string::npos && path.find("/lib/python3") == std::string::npos;
-}
-
 std::string_view framework_of(const std::vector<PythonFrame>& frames) {
-  struct Package {
-    std::string_view folder, framework;
-  };
-  for (const Package package :
-       {Package{"/pytorch_lightning/", "lightning"}, Package{"/lightning/", "lightning"},
-        Package{"/keras/src/", "keras"}, Package{"/tensorflow/python/", "tensorflow"}, Package{"/torch/", "torch"}})
-    for (const PythonFrame& frame : frames)
-      if (frame.code->file.find(package.folder) != std::string::npos && !is_user_file(frame.code->file))
-        return package.framework;
-  return "";
+  const Package* best = nullptr;
+  for (const PythonFrame& frame : frames)
+    if (const Package* package = roles_of(frame).package; package && (!best || package < best)) best = package;
+  return best ? best->framework : "";
 }
 
 bool only_launched(const std::vector<PythonFrame>& frames) {
-  const auto in = [](const PythonFrame& frame, std::string_view file, std::string_view function = "") {
-    return frame.code->file.find(file) != std::string::npos && frame.code->function.find(function) != std::string::npos;
-  };
-  for (size_t i = 0; i < frames.size() && !is_user_file(frames[i].code->file); ++i) {
-    if (in(frames[i], "torch/multiprocessing/spawn.py") || in(frames[i], "torch/distributed/elastic/") ||
-        in(frames[i], "torch/distributed/launcher/"))
-      return true;
+  for (size_t i = 0; i < frames.size() && !roles_of(frames[i]).user; ++i) {
+    if (roles_of(frames[i]).launches) return true;
     // Loaders and compilers have processes of their own to wait for; here it is the program itself.
-    const bool waits = in(frames[i], "subprocess.py") || in(frames[i], "multiprocessing/process.py", "join");
-    if (waits && i + 1 < frames.size() && is_user_file(frames[i + 1].code->file)) return true;
+    if (roles_of(frames[i]).waits && i + 1 < frames.size() && roles_of(frames[i + 1]).user) return true;
   }
   return false;
 }
@@ -308,30 +339,27 @@ std::string describe(const PythonFrame& frame) {
 
 Activity activity_of(const std::vector<PythonFrame>& frames) {
   Activity activity;
-  for (const PythonFrame& frame : frames)
-    if (is_user_file(frame.code->file)) {
-      activity.user = describe(frame);
-      break;
-    }
-  if (!frames.empty()) activity.executing = frames[0].code->file.find(kExecutor) != std::string::npos;
+  const auto user = std::find_if(frames.begin(), frames.end(), [](const auto& frame) { return roles_of(frame).user; });
+  if (user != frames.end()) activity.user = describe(*user);
+  if (!frames.empty()) activity.executing = roles_of(frames[0]).executor;
   if (const auto package = import_of(frames)) {
     activity.phase = Phase::start;
     activity.what = "import " + *package;
     return activity;
   }
-  std::optional<Marker> found = outermost(kCompiling, frames);
-  if (!found) found = outermost(kSaving, frames);
-  if (!found) found = outermost(kEvaluating, frames);
-  if (!found) found = outermost(kSynchronising, frames);
-  if (!found) found = outermost(kReading, frames);
-  if (!found) found = outermost(kInitialising, frames);
-  if (!found) found = by_user_name(frames);
-  if (!found) found = outermost(kLogging, frames);
-  if (!found) found = outermost(kComputing, frames);
-  if (!found && activity.executing) found = Marker{"", "", Phase::forward, "TensorFlow step"};
-  if (found) {
+  const auto take = [&](const auto* found) {
+    if (!found) return false;
     activity.phase = found->phase;
     activity.what = found->what;
+    return true;
+  };
+  for (const Rank rank : {compiling, saving, evaluating, synchronising, reading, initialising})
+    if (take(outermost(rank, frames))) return activity;
+  if (take(outermost_word(frames)) || take(outermost(logging, frames)) || take(outermost(computing, frames)))
+    return activity;
+  if (activity.executing) {
+    activity.phase = Phase::forward;
+    activity.what = "TensorFlow step";
   }
   return activity;
 }

@@ -37,9 +37,6 @@ std::string_view framework_of(const std::vector<PythonFrame>& frames);
 // Waits for processes it launched to end: torch's spawn and elastic launchers, subprocess, Process.join.
 bool only_launched(const std::vector<PythonFrame>& frames);
 
-// Not part of Python, a framework or a package: something the user wrote.
-bool is_user_file(const std::string& path);
-
 // "train.py:41 train_epoch"
 std::string describe(const PythonFrame& frame);
 

@@ -4,9 +4,11 @@
 #include <sys/uio.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <vector>
 
 namespace isochron::observe {
 
@@ -40,6 +42,56 @@ class ProcessMemory {
 
  private:
   int pid_;
+};
+
+// The same by whole pages, each read once until forget(): a system call costs more than a page's copy, and what belongs
+// together mostly lies together.
+class PagedMemory {
+ public:
+  explicit PagedMemory(int pid) : memory_(pid) {}
+
+  // What is read from now on is what the memory holds from now on.
+  void forget() { used_ = 0; }
+
+  bool read(uint64_t address, void* into, size_t size) {
+    if (size > kPage) return memory_.read(address, into, size);
+    for (auto* to = static_cast<uint8_t*>(into); size > 0;) {
+      const uint64_t at = address % kPage, count = std::min<uint64_t>(size, kPage - at);
+      const uint8_t* bytes = page(address - at);
+      if (!bytes) return false;
+      std::memcpy(to, bytes + at, count);
+      to += count, address += count, size -= count;
+    }
+    return true;
+  }
+  uint64_t pointer(uint64_t address) {
+    uint64_t value = 0;
+    return address && read(address, &value, sizeof value) ? value : 0;
+  }
+
+ private:
+  static constexpr uint64_t kPage = 4096;
+  static constexpr size_t kMostPages = 64;
+  struct Page {
+    uint64_t address;
+    std::array<uint8_t, kPage> bytes;
+  };
+
+  const uint8_t* page(uint64_t address) {
+    for (size_t i = used_; i-- > 0;)
+      if (pages_[i].address == address) return pages_[i].bytes.data();
+    if (used_ == kMostPages) used_ = 0;
+    if (pages_.size() == used_) pages_.emplace_back();
+    Page& fresh = pages_[used_];
+    if (!memory_.read(address, fresh.bytes.data(), kPage)) return nullptr;
+    fresh.address = address;
+    ++used_;
+    return fresh.bytes.data();
+  }
+
+  ProcessMemory memory_;
+  std::vector<Page> pages_;  // the first used_ of them hold something
+  size_t used_ = 0;
 };
 
 // A value inside a block that was read.

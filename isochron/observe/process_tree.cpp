@@ -15,6 +15,7 @@ namespace isochron::observe {
 namespace {
 
 constexpr size_t kMaxThreadsRead = 128;  // per process; a bound on the cost of one update
+constexpr int kSearchAnyway = 5;         // searches left out at most; not every kernel tells its newest pid
 
 double ticks_to_seconds(int64_t ticks) {
   static const double per_second = static_cast<double>(sysconf(_SC_CLK_TCK));
@@ -66,7 +67,7 @@ std::vector<int> list_numeric_entries(const std::string& directory) {
 std::vector<int> list_process_ids() { return list_numeric_entries("/proc"); }
 
 void ProcessTree::update(double now, Detail detail) {
-  if (detail != Detail::known) find_members(now);
+  if (detail != Detail::known && anyone_started()) find_members(now);
   for (auto it = alive_.begin(); it != alive_.end();) {
     const int64_t started = it->second.start_ticks;
     if (read_process(it->second, detail) && it->second.start_ticks == started) {
@@ -78,6 +79,17 @@ void ProcessTree::update(double now, Detail detail) {
     events_.push_back({ProcessEvent::Kind::ended, now, std::move(it->second)});
     it = alive_.erase(it);
   }
+}
+
+// The last word of /proc/loadavg is the newest pid, threads included.
+bool ProcessTree::anyone_started() {
+  const std::string_view text = load_.read();
+  const size_t last = text.rfind(' ');
+  const int64_t newest = last == std::string_view::npos ? -1 : std::atoll(std::string(text.substr(last + 1)).c_str());
+  if (newest > 0 && newest == newest_pid_ && ++unsearched_ <= kSearchAnyway) return false;
+  newest_pid_ = newest;
+  unsearched_ = 0;
+  return true;
 }
 
 void ProcessTree::find_members(double now) {
@@ -149,9 +161,11 @@ bool ProcessTree::read_process(ProcessReading& process, Detail detail) {
   set_if(counters.write_calls, value_after(io, "syscw:"));
   set_if(counters.read_bytes, value_after(io, "read_bytes:"));
   set_if(counters.write_bytes, value_after(io, "write_bytes:"));
-  // exec replaces the command line while pid and start time stay.
-  if (process.command.empty() || detail == Detail::threads)
+  // exec replaces name and command line while pid and start time stay.
+  if (process.command.empty() || files.named_at_command != process.name) {
     process.command = split_command_line(read_small_file(folder + "/cmdline", 8192));
+    files.named_at_command = process.name;
+  }
   if (detail == Detail::threads) read_threads(process);
   return true;
 }
@@ -159,8 +173,8 @@ bool ProcessTree::read_process(ProcessReading& process, Detail detail) {
 void ProcessTree::read_threads(ProcessReading& process) {
   std::vector<int> tids = list_numeric_entries(fmt::format("/proc/{}/task", process.pid));
   if (tids.size() > kMaxThreadsRead) tids.resize(kMaxThreadsRead);
-  std::map<int, double> earlier_delay;
-  for (const ThreadReading& thread : process.thread_list) earlier_delay[thread.tid] = thread.run_delay_seconds;
+  std::map<int, ThreadReading> earlier;
+  for (ThreadReading& thread : process.thread_list) earlier.emplace(thread.tid, std::move(thread));
   process.thread_list.clear();
   auto& files = files_.at(process.pid).threads;
   std::erase_if(files, [&](const auto& item) { return std::find(tids.begin(), tids.end(), item.first) == tids.end(); });
@@ -170,17 +184,22 @@ void ProcessTree::read_threads(ProcessReading& process) {
       const std::string folder = fmt::format("/proc/{}/task/{}", process.pid, tid);
       file->second = {ProcFile(folder + "/stat"), ProcFile(folder + "/schedstat")};
     }
+    double run = 0, delay = 0;
+    const bool scheduled = read_schedstat(file->second.schedstat, run, delay);
+    const auto before = earlier.find(tid);
+    if (scheduled && before != earlier.end() && before->second.state == 'S' && before->second.cpu_seconds == run) {
+      process.thread_list.push_back(std::move(before->second));  // it has slept since
+      continue;
+    }
     const auto stat = parse_process_stat(file->second.stat.read());
     if (!stat) continue;
     ThreadReading thread{.tid = tid, .name = stat->name, .state = stat->state};
     thread.cpu_seconds = ticks_to_seconds(stat->user_ticks + stat->system_ticks);
-    double run = 0, delay = 0;
-    if (read_schedstat(file->second.schedstat, run, delay)) {
+    if (scheduled) {
       thread.cpu_seconds = run;
       thread.run_delay_seconds = delay;
       // Threads come and go, so the sum is kept by increments and never falls.
-      const auto earlier = earlier_delay.find(tid);
-      process.counters.run_delay_seconds += delay - (earlier == earlier_delay.end() ? 0 : earlier->second);
+      process.counters.run_delay_seconds += delay - (before == earlier.end() ? 0 : before->second.run_delay_seconds);
     }
     process.thread_list.push_back(std::move(thread));
   }

@@ -69,7 +69,8 @@ struct ProcessEvent {
 
 class ProcessTree {
  public:
-  // `known`: no search for new processes, which costs the more the more there are on the machine.
+  // `known`: no search for new processes, which costs the more the more there are on the machine. With the others the
+  // machine is searched only if a process or thread was started since the last search.
   enum class Detail { known, processes, threads };
 
   explicit ProcessTree(int root_pid) : root_(root_pid) {}
@@ -87,12 +88,14 @@ class ProcessTree {
   std::vector<ProcessEvent> take_events();
 
  private:
+  bool anyone_started();
   void find_members(double now);
   bool read_process(ProcessReading& process, Detail detail);
   void read_threads(ProcessReading& process);
 
   struct ProcessFiles {
     ProcFile stat, status, io;
+    std::string named_at_command;  // its name when its command line was read
     struct Thread {
       ProcFile stat, schedstat;
     };
@@ -103,6 +106,9 @@ class ProcessTree {
   std::map<int, ProcessReading> alive_;
   std::map<int, ProcessFiles> files_;
   std::unordered_set<int> strangers_;  // pids known to be outside the tree
+  ProcFile load_{"/proc/loadavg"};
+  int64_t newest_pid_ = -1;  // of the machine when it was searched last
+  int unsearched_ = 0;       // updates since
   ProcessCounters ended_;
   std::vector<ProcessEvent> events_;
 };

@@ -18,7 +18,8 @@ constexpr size_t kMaxThreads = 512;
 constexpr size_t kMaxCachedCodes = 20000;
 constexpr uint64_t kMaxText = 1024;
 constexpr uint64_t kMaxLineTable = 1 << 16;
-constexpr int kOwnedByCStack = 3;  // frames the interpreter pushes for itself (3.12 on)
+constexpr uint64_t kCheckEvery = 10;  // looks between checks that a known function is still what lies at its address
+constexpr int kOwnedByCStack = 3;     // frames the interpreter pushes for itself (3.12 on)
 
 bool names_an_epoch(std::string_view name) {
   constexpr std::string_view kNames[] = {"epoch",     "ep",      "epoch_idx", "epoch_index",
@@ -38,6 +39,11 @@ bool may_hold_python(const std::string& path) {
 }
 
 }  // namespace
+
+bool is_user_file(const std::string& path) {
+  return !path.empty() && path[0] != '<' && path.find("site-packages/") == std::string::npos &&
+         path.find("dist-packages/") == std::string::npos && path.find("/lib/python3") == std::string::npos;
+}
 
 std::optional<PythonProcess> PythonProcess::attach(int pid, std::string* why_not) {
   std::string reason = "no Python interpreter in this process";
@@ -85,7 +91,7 @@ PythonProcess::PythonProcess(int pid, const PythonLayout* layout, uint64_t runti
 
 std::string PythonProcess::version() const { return fmt::format("3.{}", layout_->minor); }
 
-uint64_t PythonProcess::newest_thread() const {
+uint64_t PythonProcess::newest_thread() {
   const uint64_t interpreter = memory_.pointer(runtime_ + static_cast<uint64_t>(interpreters_at_));
   return interpreter ? memory_.pointer(interpreter + static_cast<uint64_t>(threads_at_)) : 0;
 }
@@ -104,8 +110,11 @@ uint64_t PythonProcess::find_main_thread() {
 }
 
 std::optional<PythonThread> PythonProcess::main_thread() {
+  ++looks_;
+  memory_.forget();
   const uint64_t thread = find_main_thread();
   for (int attempt = 0; thread && attempt < kAttempts; ++attempt) {
+    if (attempt > 0) memory_.forget();
     PythonThread out{.main = true};
     if (!walk(thread, out)) continue;
     // The outermost frame stays the same for a program's life: another one is a sign of tearing.
@@ -117,6 +126,8 @@ std::optional<PythonThread> PythonProcess::main_thread() {
 }
 
 std::vector<PythonThread> PythonProcess::threads() {
+  ++looks_;
+  memory_.forget();
   const uint64_t main_id = memory_.pointer(runtime_ + static_cast<uint64_t>(layout_->runtime_main_thread));
   std::vector<PythonThread> out;
   uint64_t thread = newest_thread();
@@ -144,24 +155,28 @@ bool PythonProcess::walk(uint64_t thread, PythonThread& out) {
     const bool shim = layout_->minor >= 12 && field<uint8_t>(block, layout_->frame_owner) == kOwnedByCStack;
     if (!shim) {
       const uint64_t code_address = field<uint64_t>(block, layout_->frame_code);
-      const auto code = code_at(code_address);
-      if (!code) return false;
+      CachedCode* known = code_at(code_address);
+      if (!known) return false;
+      const auto& code = known->code;
       int64_t offset;
       if (layout_->code_instructions >= 0)
         offset = static_cast<int64_t>(field<uint64_t>(block, layout_->frame_instruction) - code_address) -
                  layout_->code_instructions;
       else
         offset = field<int32_t>(block, layout_->frame_instruction) * (layout_->minor == 10 ? 2 : 1);
-      const int line =
-          line_of(layout_->lines, code->line_table.data(), code->line_table.size(), code->first_line, offset);
-      out.frames.push_back({code, line});
+      if (offset != known->offset) {
+        known->line =
+            line_of(layout_->lines, code->line_table.data(), code->line_table.size(), code->first_line, offset);
+        known->offset = offset;
+      }
+      out.frames.push_back({code, known->line});
       if (out.main && !out.epoch && code->epoch_slot >= 0)
         out.epoch = integer_at(memory_.pointer(frame + static_cast<uint64_t>(layout_->frame_locals) +
                                                8 * static_cast<uint64_t>(code->epoch_slot)));
       if (out.main && code->batch_slot >= 0)
         out.batch = integer_at(memory_.pointer(frame + static_cast<uint64_t>(layout_->frame_locals) +
                                                8 * static_cast<uint64_t>(code->batch_slot)));
-      if (out.main && !out.epoch && code->module)
+      if (out.main && !out.epoch && code->module && code->user)
         out.epoch = global_epoch(field<uint64_t>(block, layout_->frame_globals));
     }
     frame = previous;
@@ -169,19 +184,28 @@ bool PythonProcess::walk(uint64_t thread, PythonThread& out) {
   return !out.frames.empty();
 }
 
-std::shared_ptr<const PythonCode> PythonProcess::code_at(uint64_t address) {
+PythonProcess::CachedCode* PythonProcess::code_at(uint64_t address) {
+  if (address == 0 || address % 8) return nullptr;
+  const auto known = codes_.find(address);
+  // Bodies of modules are given up after their import, and others take their place.
+  if (known != codes_.end() && !known->second.code->module && looks_ - known->second.checked < kCheckEvery)
+    return &known->second;
   uint8_t block[208];
-  if (address == 0 || address % 8 || !memory_.read(address, block, sizeof block)) return nullptr;
+  if (!memory_.read(address, block, sizeof block)) return nullptr;
   if (field<uint64_t>(block, 8) != code_type_) return nullptr;
   const uint64_t file = field<uint64_t>(block, layout_->code_file), name = field<uint64_t>(block, layout_->code_name),
                  lines = field<uint64_t>(block, layout_->code_lines);
-  CachedCode& cached = codes_[address];
-  if (cached.code && cached.file == file && cached.name == name && cached.lines == lines) return cached.code;
+  if (known != codes_.end() && known->second.file == file && known->second.name == name &&
+      known->second.lines == lines) {
+    known->second.checked = looks_;
+    return &known->second;
+  }
   auto code = std::make_shared<PythonCode>();
   code->file = string_at(file);
   code->function = string_at(name);
   code->first_line = field<int32_t>(block, layout_->code_first_line);
   code->module = code->function == "<module>";
+  code->user = is_user_file(code->file);
   const uint64_t size = memory_.pointer(lines + 16);
   if (size < kMaxLineTable) {
     code->line_table.resize(size);
@@ -189,11 +213,10 @@ std::shared_ptr<const PythonCode> PythonProcess::code_at(uint64_t address) {
   }
   find_epoch_slot(field<uint64_t>(block, layout_->code_local_names), *code);
   if (codes_.size() > kMaxCachedCodes) codes_.clear();
-  codes_[address] = {file, name, lines, code};
-  return code;
+  return &(codes_[address] = {file, name, lines, looks_, code});
 }
 
-void PythonProcess::find_epoch_slot(uint64_t names, PythonCode& code) const {
+void PythonProcess::find_epoch_slot(uint64_t names, PythonCode& code) {
   const uint64_t count = std::min<uint64_t>(memory_.pointer(names + 16), 256);
   std::vector<uint64_t> addresses(count);
   if (count == 0 || !memory_.read(names + 24, addresses.data(), count * 8)) return;
@@ -208,7 +231,7 @@ void PythonProcess::find_epoch_slot(uint64_t names, PythonCode& code) const {
   }
 }
 
-std::string PythonProcess::string_at(uint64_t address) const {
+std::string PythonProcess::string_at(uint64_t address) {
   uint8_t header[40];
   if (address == 0 || !memory_.read(address, header, sizeof header)) return {};
   const uint64_t length = std::min(field<uint64_t>(header, 16), kMaxText);
@@ -228,7 +251,7 @@ std::string PythonProcess::string_at(uint64_t address) const {
   return out;
 }
 
-std::optional<int64_t> PythonProcess::integer_at(uint64_t address) const {
+std::optional<int64_t> PythonProcess::integer_at(uint64_t address) {
   uint8_t block[32];
   if (address == 0 || !memory_.read(address, block, sizeof block)) return std::nullopt;
   // Only small non-negative numbers count epochs; anything else is another type or another use.

@@ -1,6 +1,6 @@
 // The Python stacks of a running interpreter, read from its memory while it runs (CPython 3.9 to
 // 3.13): no debugger, no signal, no pause, nothing loaded into the process. One stack of 30 frames
-// costs about 0.1 ms.
+// costs about 0.03 ms.
 //
 //   std::string why_not;
 //   if (auto python = PythonProcess::attach(pid, &why_not))
@@ -24,6 +24,8 @@
 
 namespace isochron::observe {
 
+struct CodeRoles;
+
 struct PythonCode {
   std::string file;
   std::string function;  // qualified where the interpreter knows it (3.11 on)
@@ -32,7 +34,13 @@ struct PythonCode {
   int epoch_slot = -1;  // local variable that counts epochs, by its name
   int batch_slot = -1;  // the one that counts batches, in Lightning's training loop only
   bool module = false;  // the body of a module: its variables are globals
+  bool user = false;    // in a file the user wrote
+  // What it says about a program's activity, found out once (activity.cpp).
+  mutable std::shared_ptr<const CodeRoles> roles;
 };
+
+// Not part of Python, a framework or a package: something the user wrote.
+bool is_user_file(const std::string& path);
 
 struct PythonFrame {
   std::shared_ptr<const PythonCode> code;
@@ -62,19 +70,23 @@ class PythonProcess {
  private:
   PythonProcess(int pid, const PythonLayout* layout, uint64_t runtime, uint64_t code_type);
 
-  uint64_t newest_thread() const;
-  uint64_t find_main_thread();
-  bool walk(uint64_t thread, PythonThread& out);
-  std::shared_ptr<const PythonCode> code_at(uint64_t address);
-  std::string string_at(uint64_t address) const;
-  std::optional<int64_t> integer_at(uint64_t address) const;
-  std::optional<int64_t> global_epoch(uint64_t globals);
-  void find_epoch_slot(uint64_t names, PythonCode& code) const;
-
   struct CachedCode {
     uint64_t file = 0, name = 0, lines = 0;  // addresses that must not have changed
+    uint64_t checked = 0;                    // in which look
     std::shared_ptr<const PythonCode> code;
+    int64_t offset = -1;  // where it was seen last,
+    int line = 0;         // and the line that is
   };
+
+  uint64_t newest_thread();
+  uint64_t find_main_thread();
+  bool walk(uint64_t thread, PythonThread& out);
+  CachedCode* code_at(uint64_t address);
+  std::string string_at(uint64_t address);
+  std::optional<int64_t> integer_at(uint64_t address);
+  std::optional<int64_t> global_epoch(uint64_t globals);
+  void find_epoch_slot(uint64_t names, PythonCode& code);
+
   struct CachedGlobal {
     uint64_t keys = 0;
     int64_t entries = -1;
@@ -82,13 +94,14 @@ class PythonProcess {
   };
 
   int pid_;
-  ProcessMemory memory_;
+  PagedMemory memory_;
   const PythonLayout* layout_;
   uint64_t runtime_;
   uint64_t code_type_;
   int interpreters_at_;
   int threads_at_;
   uint64_t main_at_ = 0;
+  uint64_t looks_ = 0;
   std::string outermost_;  // function at the bottom of the main thread's stack
   std::unordered_map<uint64_t, CachedCode> codes_;
   std::unordered_map<uint64_t, CachedGlobal> globals_;

@@ -15,14 +15,18 @@
 namespace isochron::observe {
 namespace {
 
-constexpr int kThreadsEvery = 5;     // ticks between readings of threads and machine
-constexpr int kSearchEvery = 3;      // ticks between searches for new processes,
-constexpr double kYouth = 2;         // except in the first seconds, when launchers come and go
-constexpr int kFilesEvery = 5;       // ticks between looks at descriptors
-constexpr int kStrangersEvery = 20;  // ticks between looks at the machine's other processes
-constexpr int kNumbersEvery = 50;    // ticks between looks at the numbers it computes with
-constexpr double kMemory = 30;       // seconds of counters kept for explaining a stall
-constexpr double kCarryOver = 0.5;   // seconds a missing look may be taken for the last one
+constexpr int kThreadsEvery = 5;         // ticks between readings of threads and machine
+constexpr int kSearchEvery = 3;          // ticks between searches for new processes,
+constexpr double kYouth = 2;             // except in the first seconds, when launchers come and go
+constexpr int kFilesEvery = 5;           // ticks between looks at descriptors
+constexpr double kStrangersEvery = 2;    // seconds between looks at the machine's other processes in a run's beginning,
+constexpr double kStrangersRarely = 10;  // and later
+constexpr double kBusy = 0.05;           // core seconds per second of all others that are worth such a look
+constexpr double kNumbersEvery = 5;      // seconds between looks at the numbers it computes with in a run's beginning;
+constexpr double kNumbersCost = 3e-4;    // later the share of a core they cost
+constexpr double kBeginning = 5;         // looks are dear: as time goes by, so many fit into what has passed
+constexpr double kMemory = 30;           // seconds of counters kept for explaining a stall
+constexpr double kCarryOver = 0.5;       // seconds a missing look may be taken for the last one
 
 double wall_minus_monotonic() { return seconds_between(monotonic_ns(), unix_ns()); }
 
@@ -67,8 +71,8 @@ void Sampler::tick(double now) {
     other_cpu_ = std::max(other_cpu_, reading_.busy_seconds - first_reading_.busy_seconds - totals_.cpu_seconds -
                                           (own_cpu_seconds() - own_cpu_at_start_));
   }
-  if (ticks_ % kStrangersEvery == 0) look_for_strangers(now);
-  if (ticks_ % kNumbersEvery == kNumbersEvery / 2 && trainer_.pid()) subnormal_share_ = subnormal_share(trainer_.pid());
+  look_for_strangers(now);
+  look_at_numbers(now);
   store_.add(make_sample(now));
   work_.emplace_back(
       now, RecentWork{now, totals_.cpu_seconds, totals_.read_bytes, totals_.write_bytes, totals_.major_faults,
@@ -130,9 +134,22 @@ std::vector<int> Sampler::pids() const {
 }
 
 void Sampler::look_for_strangers(double now) {
+  const double elapsed = now - last_strangers_;
+  if (ticks_ > 0 && elapsed < std::clamp(now / kBeginning, kStrangersEvery, kStrangersRarely)) return;
+  if (ticks_ > 0 && other_cpu_ - other_cpu_then_ < kBusy * elapsed) return;
+  last_strangers_ = now;
+  other_cpu_then_ = other_cpu_;
   for (const BusyStranger& stranger : strangers_.look(now, pids()))
     if (busy_strangers_.size() < 64 || busy_strangers_.contains(stranger.command))
-      busy_strangers_[stranger.command] += stranger.cores * kStrangersEvery * 0.1;
+      busy_strangers_[stranger.command] += stranger.cores * elapsed;
+}
+
+void Sampler::look_at_numbers(double now) {
+  if (!trainer_.pid() || now < next_numbers_) return;
+  const double before = own_cpu_seconds();
+  subnormal_share_ = subnormal_share(trainer_.pid());
+  const double cost = own_cpu_seconds() - before;
+  next_numbers_ = now + std::max(kNumbersEvery, std::min(now / kBeginning, cost / kNumbersCost));
 }
 
 Sample Sampler::make_sample(double now) {

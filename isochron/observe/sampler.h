@@ -66,6 +66,7 @@ class Sampler {
   void note_events(double now);
   void look_at_files(double now);
   void look_for_strangers(double now);
+  void look_at_numbers(double now);
   Sample make_sample(double now);
   void add_facts(RunRecord& run) const;
   void add_input_facts(RunRecord& run) const;
@@ -89,6 +90,8 @@ class Sampler {
   MachineReading first_reading_;
   double own_cpu_at_start_ = 0;
   double other_cpu_ = 0;
+  double other_cpu_then_ = 0, last_strangers_ = 0;  // when strangers were looked for last
+  double next_numbers_ = 2.5;                       // when its numbers are looked at next
   double children_started_ = 0;
   double main_cpu_ = 0;
   std::optional<double> subnormal_share_;

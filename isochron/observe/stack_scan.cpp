@@ -1,6 +1,7 @@
 #include "isochron/observe/stack_scan.h"
 
 #include <fmt/core.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <charconv>
@@ -61,17 +62,34 @@ std::optional<uint64_t> sleeping_stack_pointer(std::string_view text) {
   return value;
 }
 
-std::set<std::string> StackScanner::look() {
-  std::set<std::string> found;
-  std::vector<int> tids = list_numeric_entries(fmt::format("/proc/{}/task", pid_));
+void StackScanner::list_threads() {
+  const std::string folder = fmt::format("/proc/{}/task", pid_);
+  struct stat info {};
+  if (stat(folder.c_str(), &info) != 0) info.st_nlink = 0;
+  if (thread_count_ != 0 && info.st_nlink == thread_count_) return;  // a folder has a link from each one in it
+  thread_count_ = info.st_nlink;
+  std::vector<int> tids = list_numeric_entries(folder);
   if (tids.size() > kMaxThreads) tids.resize(kMaxThreads);
-  std::erase_if(files_,
+  std::erase_if(threads_,
                 [&](const auto& item) { return std::find(tids.begin(), tids.end(), item.first) == tids.end(); });
-  for (const int tid : tids) {
-    auto [file, added] = files_.try_emplace(tid);
-    if (added) file->second = ProcFile(fmt::format("/proc/{}/task/{}/syscall", pid_, tid));
-    if (const auto sp = sleeping_stack_pointer(file->second.read())) {
-      scan(*sp, std::min<uint64_t>(kStackBytes, stack_top(tid, *sp) - *sp), found);
+  for (const int tid : tids)
+    if (auto [thread, added] = threads_.try_emplace(tid); added)
+      thread->second.syscall = ProcFile(fmt::format("{}/{}/syscall", folder, tid));
+}
+
+std::set<std::string> StackScanner::look() {
+  list_threads();
+  std::set<std::string> found;
+  for (auto& [tid, thread] : threads_) {
+    const std::string_view call = thread.syscall.read();
+    if (call.empty()) thread_count_ = 0;
+    if (const auto sp = sleeping_stack_pointer(call)) {
+      if (call != thread.call) {
+        thread.call = call;
+        thread.seen.clear();
+        scan(*sp, std::min<uint64_t>(kStackBytes, stack_top(tid, *sp) - *sp), thread.seen);
+      }
+      found.insert(thread.seen.begin(), thread.seen.end());
     } else if (const auto top = stack_tops_.find(tid); top != stack_tops_.end()) {
       scan(top->second - kOuterBytes, kOuterBytes, found);
     }

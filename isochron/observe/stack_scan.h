@@ -7,7 +7,8 @@
 //   if (scanner && scanner->look().contains(kGetNext)) … // it waits for a batch
 //
 // Needs the permission to trace the process (a child's is always given). Where a running thread's stack
-// ends is not known, so only its outermost frames are looked at, once it was seen asleep.
+// ends is not known, so only its outermost frames are looked at, once it was seen asleep. A thread that sleeps in the
+// very call it slept in before is taken to have slept on.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +49,14 @@ class StackScanner {
   std::vector<Range> ranges_;
   std::map<int, uint64_t> stack_tops_;  // by thread
   std::string maps_text_;
-  std::map<int, ProcFile> files_;  // the threads' syscall files
+  struct Thread {
+    ProcFile syscall;
+    std::string call;            // what that file said when its stack was scanned last,
+    std::set<std::string> seen;  // and which names were on it
+  };
+  void list_threads();
+  std::map<int, Thread> threads_;
+  uint64_t thread_count_ = 0;  // when they were listed last; 0: list them anew
 };
 
 // The stack pointer of a sleeping thread, from /proc/PID/task/TID/syscall.

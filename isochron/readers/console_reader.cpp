@@ -126,8 +126,9 @@ struct ConsoleReader::State {
     std::string_view text = line.text;
     if (stamp) {
       text.remove_prefix(std::min(stamp->end, text.size()));
-      const size_t message = text.find_first_not_of(" \t]|:");
+      const size_t message = text.find_first_not_of(" \t]|:).");
       text.remove_prefix(std::min(message, text.size()));
+      if (text.empty()) text = std::string_view(line.text).substr(0, stamp->begin);  // "epoch 3 begins at 2026-11-15 …"
     }
     std::vector<Bar> bars = find_bars(text);
     for (Bar& bar : bars) bar.event.line = line.number;

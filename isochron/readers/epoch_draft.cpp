@@ -35,6 +35,7 @@ void BarState::update(const LogEvent& event, std::optional<double> time) {
   line = event.line;
   const int64_t before = step;
   step = event.step.value_or(step);
+  if (!from) from = step;
   if (event.steps) steps = event.steps;
   if (before == 0 && step == 1) {
     // Keras gives the first step as its share of what is left; the others as the time since the bar began.

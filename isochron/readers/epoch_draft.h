@@ -17,7 +17,8 @@ struct BarState {
   LogEvent::Role role = LogEvent::Role::train;
   bool keras = false;
   int64_t step = 0;
-  int64_t line = 0;  // where it was drawn last
+  int64_t line = 0;             // where it was drawn last
+  std::optional<int64_t> from;  // the first step it showed
   std::optional<int64_t> steps;
   std::optional<Measured> elapsed, left, rate, step_time;
   std::optional<Measured> first_step;           // from the bar's start to the end of its first step

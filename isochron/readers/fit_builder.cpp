@@ -335,6 +335,7 @@ void FitBuilder::add(const LogEvent& event, std::optional<double> time) {
       break;
     case LogEvent::Kind::run_end:
       if (!fit().run_time) fit().run_time = event.run_time;
+      if (event.epoch_position) fit().run_epochs = event.epoch_position;
       fit().trailing = true;
       break;
     case LogEvent::Kind::progress:

@@ -58,6 +58,7 @@ class FitBuilder {
     std::vector<Position> positions;
     std::vector<Step> windows;  // lines about steps, outside epochs too
     std::optional<Measured> run_time;
+    std::optional<double> run_epochs;    // as told at its end
     std::optional<double> before_first;  // the last time seen before the first epoch
     std::optional<double> last_time;
     std::optional<double> tokens;
@@ -81,6 +82,7 @@ class FitBuilder {
   static void take_positions(Fit& fit);
   static void take_part_of_epoch(Fit& fit, const std::vector<std::pair<double, double>>& clock);
   static void take_epochs_bar(Fit& fit);
+  static void take_running_bar(Fit& fit);
   static void take_lone_bars(Fit& fit);
   static void take_end(Fit& fit);
   static RunRecord record_of(Fit fit);

@@ -195,10 +195,38 @@ void FitBuilder::take_epochs_bar(Fit& fit) {
   }
 }
 
+// One bar for the whole run, drawn on below the headers of epochs: the differences of its clock.
+void FitBuilder::take_running_bar(Fit& fit) {
+  auto& drafts = fit.drafts;
+  const auto goes_on = [](const EpochDraft& a, const EpochDraft& b) {
+    return a.train && b.train && !a.printed && !b.printed && a.train->steps == b.train->steps && !a.train->complete() &&
+           b.train->from >= a.train->step && a.train->elapsed && b.train->elapsed &&
+           b.train->elapsed->value >= a.train->elapsed->value;
+  };
+  const auto one_bar = [&](auto first, auto last) {
+    return std::adjacent_find(first, last, [&](const auto& a, const auto& b) { return !goes_on(a, b); }) == last;
+  };
+  if (drafts.size() < 2 || !one_bar(drafts.begin(), drafts.end())) return;
+  for (size_t i = drafts.size(); i-- > 0;) {
+    const BarState now = *drafts[i].train;
+    const bool open = i + 1 == drafts.size() && !now.complete();
+    if (open) continue;
+    const Measured before = i > 0 ? *drafts[i - 1].train->elapsed : Measured::exact(0);
+    drafts[i].printed = Measured{now.elapsed->value - before.value, std::max(0.0, now.elapsed->low - before.high),
+                                 now.elapsed->high - before.low};
+    drafts[i].steps = now.step - (i > 0 ? drafts[i - 1].train->step : 0);
+    drafts[i].ended = true;
+  }
+  for (EpochDraft& draft : drafts)
+    if (draft.ended) draft.train.reset();
+}
+
 // One bar without a name and no word of epochs: long items are epochs (`for epoch in tqdm(range(50))`), short ones
 // steps. And bars drawn before their headers, because the two went through different streams, move one place on.
 void FitBuilder::take_lone_bars(Fit& fit) {
   auto& drafts = fit.drafts;
+  // And one whose run turns out to have had several epochs was the run's.
+  if (drafts.size() == 1 && !drafts[0].numbered && fit.run_epochs.value_or(0) > 1.01) drafts.clear();
   if (drafts.size() >= 2 && fit.headers && !drafts.front().header && drafts.front().train && drafts.back().header &&
       !drafts.back().train && !drafts.back().printed) {
     for (size_t i = 0; i + 1 < drafts.size(); ++i) {
@@ -228,6 +256,7 @@ RunRecord FitBuilder::record_of(Fit fit) {
   take_clocks(fit);  // first: only what was printed can be a reading of a clock
   take_positions(fit);
   take_epochs_bar(fit);
+  take_running_bar(fit);
   take_lone_bars(fit);
   take_end(fit);
   RunRecord run;

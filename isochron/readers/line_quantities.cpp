@@ -58,10 +58,18 @@ void note_metric(std::string_view key, double value, LogEvent& event) {
 bool names_seconds(std::string_view key) {
   if (has_any(key, {"lr", "learning"})) return false;
   if (has_any(key, {"seconds", "secs", "(sec)", "(s)", "duration", "took", "runtime"})) return true;
-  const std::string_view last = word_before(key, key.find_last_not_of(" :=(") + 1);
+  const std::string_view last = word_before(key, key.find_last_not_of(" :=(|") + 1);
   const std::string_view text = trimmed(key);
-  const bool assigned = text.ends_with('=') || text.ends_with(':');
+  const bool assigned = text.ends_with('=') || text.ends_with(':') || text.ends_with('|');
   return last.ends_with("time") || last == "elapsed" || (assigned && names_time(last));
+}
+
+// "loss|0.31|time|12.1": a bar between a name and its value.
+bool is_cell_of_key(std::string_view line, size_t from, size_t bar) {
+  const std::string_view name = trimmed(line.substr(from, bar - from));
+  const size_t value = line.find_first_not_of(' ', bar + 1);
+  return !name.empty() && std::all_of(name.begin(), name.end(), is_word) && value != std::string_view::npos &&
+         is_digit(line[value]);
 }
 
 bool counts_data(std::string_view name) {
@@ -80,7 +88,9 @@ Quantities find_quantities(std::string_view line, std::string_view lower_line, s
   int count_of_parts = 0;
   size_t key_start = from;
   for (size_t at = from; at < line.size();) {
-    const bool starts = is_digit(line[at]) && (at == 0 || (!is_word(line[at - 1]) && line[at - 1] != '.'));
+    const bool number_starts =
+        is_digit(line[at]) || (at + 2 < line.size() && is_digit(line[at + 2]) && lower_line.substr(at, 2) == "pt");
+    const bool starts = number_starts && (at == 0 || (!is_word(line[at - 1]) && line[at - 1] != '.'));
     if (!starts) {
       // "val=nan 3.2s": a number too, so what follows is not its own.
       if (const std::string_view rest = lower_line.substr(at); (rest.starts_with("nan") || rest.starts_with("inf")) &&
@@ -90,7 +100,8 @@ Quantities find_quantities(std::string_view line, std::string_view lower_line, s
         key_start = at;
         continue;
       }
-      if (line[at] == ',' || line[at] == ';' || line[at] == '|') key_start = at + 1;
+      if (line[at] == ',' || line[at] == ';' || (line[at] == '|' && !is_cell_of_key(line, key_start, at)))
+        key_start = at + 1;
       ++at;
       continue;
     }
@@ -137,7 +148,10 @@ Quantities find_quantities(std::string_view line, std::string_view lower_line, s
         else
           event.examples_rate = number;
       } else if (key.size() < 40 && number->value >= 0 && names_seconds(key)) {
-        store_time(key, *number * (has_any(key, {"ms", "milli"}) ? 1e-3 : 1), event, train, out.time, named);
+        if (has_any(key, {"micro"}) && out.time)  // timedelta(seconds=60, microseconds=120000)
+          out.time = *out.time + *number * 1e-6;
+        else
+          store_time(key, *number * (has_any(key, {"ms", "milli"}) ? 1e-3 : 1), event, train, out.time, named);
       } else {
         ++out.numbers;
         note_metric(key, number->value, event);

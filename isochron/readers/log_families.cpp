@@ -34,6 +34,7 @@ constexpr Family kFamilies[] = {
     {"mxnet", Kind::epoch_end, R"(epoch\[{epoch}\] time cost={epoch_time})"},
     {"mxnet", Kind::epoch_end, R"(\[epoch {epoch}\] ~time cost(:|=) {epoch_time})"},
     {"mxnet", Kind::step, R"(epoch\[{epoch}\] batch \[({}-)?{step}\] speed: {examples_rate} samples/sec)"},
+    {"mxnet", Kind::epoch_end, R"(\[epoch {epoch}\] training cost: {epoch_time})"},
     // Paddle
     {"paddle", Kind::epoch_end, R"(epoch: {epoch} done, ~epoch time: {epoch_time})"},
     {"paddle", Kind::step,
@@ -102,6 +103,8 @@ constexpr Family kFamilies[] = {
     // nnU-Net
     {"torch", Kind::epoch_end, R"(this epoch took {epoch_time})"},
     // The times of whole runs: ultralytics, old fastai
+    {"", Kind::epoch_end,
+     R"({epoch}( of|/| out of) {epochs} epochs( completed| done| finished)?( in| took| after)(:)? {epoch_time})"},
     {"", Kind::run_end, R"({epochs} epochs completed in {run_time})"},
     {"", Kind::run_end, R"(^ total time: {run_time} $)"},
     {"", Kind::run_end, R"(^ (total )?training time( is| was)?(:|=)? {run_time})"},

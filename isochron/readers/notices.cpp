@@ -94,6 +94,8 @@ constexpr auto kRows = std::to_array<Row>({
     {"oom", "out of memory: killed process", "", true},
     {"oom", "detected 1 oom", "", true},
     {"oom", "oom_kill", "", true},
+    {"oom", "oom-kill", "", true},
+    {"killed", "slurmstepd: error:", "cancelled at", true},
     {"oom", "out-of-memory", "", true},
     {"worker.died", "dataloader worker", "exited unexpectedly", true},
     {"worker.died", "dataloader worker", "killed by signal", true},
@@ -223,7 +225,11 @@ LineNotices match_notices(std::string_view line_lower) {
   }
   const std::string_view words = trimmed(line_lower);
   if (is_last_word(words)) out.notice = Notice{"finished", false};
-  if (words == "killed" || words == "terminated" || words.ends_with(" killed") || words.ends_with(": killed"))
+  // A shell names the command behind it: "run.sh: line 3:  4711 Killed    python train.py".
+  const bool by_shell =
+      words.find(": line ") != std::string_view::npos && words.find(" killed  ") != std::string_view::npos;
+  if (words == "killed" || words == "terminated" || words.ends_with(" killed") || words.ends_with(": killed") ||
+      by_shell)
     out.notice = Notice{"killed", true};
   return out;
 }

@@ -106,6 +106,26 @@ std::optional<Mention> find_other_word(std::string_view line, std::string_view l
   return std::nullopt;
 }
 
+// "3. epoch", "3rd epoch": the number before the word.
+std::optional<Mention> find_ordinal(std::string_view line, std::string_view lower_line, LogEvent& event) {
+  for (size_t at = lower_line.find("epoch"); at != npos; at = lower_line.find("epoch", at + 1)) {
+    size_t end = at;
+    while (end > 0 && is_space(line[end - 1])) --end;
+    const std::string_view front = lower_line.substr(0, end);
+    const bool dot = front.ends_with('.');
+    const bool suffix =
+        front.ends_with("st") || front.ends_with("nd") || front.ends_with("rd") || front.ends_with("th");
+    if (!dot && !suffix) continue;
+    end -= dot ? 1 : 2;
+    size_t begin = end;
+    while (begin > 0 && is_digit(line[begin - 1])) --begin;
+    if (begin == end || (begin > 0 && (is_word(line[begin - 1]) || line[begin - 1] == '.'))) continue;
+    event.epoch = Scanner(line, begin).count();
+    if (event.epoch) return Mention{begin, at + 5};
+  }
+  return std::nullopt;
+}
+
 // "[1/6] loss=2.3": a bracket that begins the line and counts something.
 std::optional<Mention> find_leading_bracket(std::string_view line, LogEvent& event) {
   Scanner scan(line);
@@ -180,6 +200,7 @@ std::optional<LogEvent> plain_event(std::string_view line, std::string_view lowe
   LogEvent event;
   const auto epoch = find_epoch(line, lower_line, event);
   auto vague = epoch ? std::nullopt : find_leading_bracket(line, event);
+  if (!epoch && !vague) vague = find_ordinal(line, lower_line, event);
   if (!epoch && !vague) vague = find_other_word(line, lower_line, event);
   if (is_notice(lower_line)) return std::nullopt;
   if (!epoch && !vague) return part_event(line, lower_line);

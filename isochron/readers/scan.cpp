@@ -227,9 +227,28 @@ std::optional<Measured> Scanner::number_with_commas() {
   return value;
 }
 
+// 2'08" and 80", but not the number at the end of "epoch 3".
+std::optional<Measured> Scanner::primes() {
+  const size_t start = at_;
+  const auto one_of = [&](std::initializer_list<std::string_view> marks) {
+    return std::any_of(marks.begin(), marks.end(), [&](std::string_view mark) { return literal(mark); });
+  };
+  const auto first = number();
+  const bool minutes = first && one_of({"'", "\u2019", "\u2032"});
+  const auto second = minutes ? number() : std::nullopt;
+  const bool quoted = std::count(text_.begin(), text_.begin() + static_cast<ptrdiff_t>(start), '"') % 2 != 0;
+  if (first && first->value >= 0 && minutes == second.has_value() && (minutes || !quoted) &&
+      one_of({"\"", "''", "\u201d", "\u2033"}) && !is_word(peek()))
+    return minutes ? Measured::exact(first->value * 60) + *second : *first;
+  at_ = start;
+  return std::nullopt;
+}
+
 std::optional<Measured> Scanner::duration() {
   if (auto time = clock()) return time;
+  if (auto time = primes()) return time;
   const size_t start = at_;
+  if (literal("pt") && !is_digit(peek())) at_ = start;  // as ISO 8601 has it
   auto total = Measured::exact(0);
   double smallest = 1e30;
   size_t end = start;

@@ -56,14 +56,15 @@ class Scanner {
   std::optional<int64_t> count();
   // 12, 0.5, .5, 1e-3, with or without sign; thousands separators are not read.
   std::optional<Measured> number();
-  // "36s", "1.5 min", "1h 2m 3s", "02:17", "1:30:29", "1 day, 1:32:11", "5 minutes and 12.3 seconds". A unit is
-  // needed, and it must end as a word does: "5s/it" is one (the caller sees the "/"), "5 steps" is not.
+  // "36s", "1.5 min", "1h 2m 3s", "02:17", "1:30:29", "1 day, 1:32:11", "5 minutes and 12.3 seconds", 2'08", PT1M30S.
+  // A unit is needed, and it must end as a word does: "5s/it" is one (the caller sees the "/"), "5 steps" is not.
   std::optional<Measured> duration();
   // hours:minutes:seconds or minutes:seconds, also after "N days, ".
   std::optional<Measured> clock();
 
  private:
   std::optional<double> unit_seconds(bool attached);
+  std::optional<Measured> primes();
   std::optional<Measured> number_with_commas();
   std::string_view text_;
   size_t at_ = 0;

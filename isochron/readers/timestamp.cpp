@@ -237,6 +237,10 @@ std::optional<Timestamp> relative(std::string_view line) {
 
 std::optional<Timestamp> find_timestamp(std::string_view line) {
   if (auto stamp = relative(line)) return stamp;
+  const auto found = [](Timestamp stamp, size_t begin) {
+    stamp.begin = begin;
+    return stamp;
+  };
   constexpr size_t kDeepest = 32;  // "WARNING:root:[" and the like may stand before it
   bool only_brackets = true;
   for (size_t i = 0; i < line.size() && i < kDeepest; ++i) {
@@ -245,16 +249,16 @@ std::optional<Timestamp> find_timestamp(std::string_view line) {
     if (!word_before && (is_digit(c) || is_letter(c))) {
       const Scanner scan(line, i);
       if (is_digit(c)) {
-        if (auto stamp = year_first(scan)) return stamp;
-        if (auto stamp = month_first(scan)) return stamp;
-        if (auto stamp = day_first(scan)) return stamp;
-        if (auto stamp = compact(scan)) return stamp;
+        if (const auto stamp = year_first(scan)) return found(*stamp, i);
+        if (const auto stamp = month_first(scan)) return found(*stamp, i);
+        if (const auto stamp = day_first(scan)) return found(*stamp, i);
+        if (const auto stamp = compact(scan)) return found(*stamp, i);
         if (only_brackets)
-          if (auto stamp = bare(scan)) return stamp;
+          if (const auto stamp = bare(scan)) return found(*stamp, i);
       } else {
-        if (auto stamp = month_by_name(scan)) return stamp;
+        if (const auto stamp = month_by_name(scan)) return found(*stamp, i);
         if (only_brackets)
-          if (auto stamp = glog(scan)) return stamp;
+          if (const auto stamp = glog(scan)) return found(*stamp, i);
       }
     }
     only_brackets = only_brackets && (c == '[' || c == '(' || c == '<' || is_space(c));

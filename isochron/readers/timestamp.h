@@ -20,6 +20,7 @@ struct Timestamp {
   double seconds = 0;     // Unix time; since New Year; since midnight; since some beginning
   double resolution = 1;  // the last printed digit
   size_t end = 0;
+  size_t begin = 0;
 };
 
 std::optional<Timestamp> find_timestamp(std::string_view line);

@@ -10,9 +10,10 @@ import sys
 from cause_logs import LOGS as CAUSE_LOGS
 from habit_logs import LOGS as HABIT_LOGS
 from project_logs import LOGS as PROJECT_LOGS
+from world_logs import LOGS as WORLD_LOGS
 
 ESC, BACK = "\x1b", "\b"
-LOGS = [*PROJECT_LOGS, *HABIT_LOGS, *CAUSE_LOGS]
+LOGS = [*PROJECT_LOGS, *HABIT_LOGS, *CAUSE_LOGS, *WORLD_LOGS]
 
 
 def log(name, symptom, epochs, text, cause=None):
