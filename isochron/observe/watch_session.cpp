@@ -20,8 +20,11 @@ namespace {
 
 constexpr auto kTick = std::chrono::milliseconds(100);
 constexpr int kTicksPerSecond = 10;
-constexpr double kShortSilence = 4;  // silence worth explaining when the user ends the command
-constexpr double kGrace = 10;        // seconds a stuck command gets to end before it is killed
+constexpr double kShare = 0.01;        // of a core that looking may cost;
+constexpr double kStartUp = 0.5;       // CPU seconds that finding symbols and the like may cost beside it
+constexpr auto kSlowTick = 3 * kTick;  // beyond both, as with hundreds of processes
+constexpr double kShortSilence = 4;    // silence worth explaining when the user ends the command
+constexpr double kGrace = 10;          // seconds a stuck command gets to end before it is killed
 
 std::string folder_of_process(int pid) {
   char buffer[4096];
@@ -151,7 +154,8 @@ void WatchSession::sample_until_stopped() {
       on_stall();
       lock.lock();
     }
-    next = std::max(next + kTick, std::chrono::steady_clock::now());
+    const bool dear = own_cpu_seconds() > kStartUp + kShare * seconds();
+    next = std::max(next + (dear ? kSlowTick : kTick), std::chrono::steady_clock::now());
     stopping_.wait_until(lock, next, [&] { return stop_; });
   }
 }
