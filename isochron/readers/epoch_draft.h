@@ -35,13 +35,14 @@ struct EpochDraft {
   bool numbered = false;
   bool header = false;  // a line said that it begins
   bool ended = false;
-  bool vague = false;                // what is counted may be something else
-  bool train_part = false;           // `printed` seems to be the time of training alone
-  int64_t covers = 1;                // epochs since the last one the log mentions
-  std::optional<double> begin, end;  // on the log's clock
-  double clock_resolution = 0;       // which may only show whole seconds
-  std::optional<Measured> printed;   // its time, as the log gives it
-  std::optional<Measured> clock;     // a clock's reading at its end
+  bool vague = false;                 // what is counted may be something else
+  bool train_part = false;            // `printed` seems to be the time of training alone
+  int64_t covers = 1;                 // epochs since the last one the log mentions
+  std::optional<double> begin, end;   // on the log's clock
+  double clock_resolution = 0;        // which may only show whole seconds
+  std::optional<Measured> printed;    // its time, as the log gives it
+  std::optional<int64_t> printed_at;  // the step beside it, which was perhaps what it is the time of
+  std::optional<Measured> clock;      // a clock's reading at its end
   std::optional<Measured> validation;
   std::optional<BarState> train;
   std::vector<BarState> inner;  // validation and other bars within it

@@ -157,9 +157,18 @@ void FitBuilder::end_epoch(const LogEvent& event, std::optional<double> time) {
   }
   EpochDraft& draft = open(*index, true, time);
   draft.vague = event.vague;
-  const bool told = draft.printed.has_value() && draft.ended;  // another rank says the same again
+  // "(epoch: 1, iters: 200, time: 0.6)", and again at 300: times of steps, while the epoch goes on.
+  if (event.step && event.epoch_time && draft.printed_at && *event.step > *draft.printed_at) {
+    draft.printed.reset();
+    draft.ended = false;
+    draft.printed_at = event.step;
+    return;
+  }
+  const bool of_step = draft.printed_at && !event.step;
+  const bool told = draft.printed.has_value() && draft.ended && !of_step;  // another rank says the same again
   if (event.epoch_time && !told) {
     draft.printed = event.epoch_time;
+    draft.printed_at = event.step;
     draft.train_part = event.train_part;
   }
   if (!draft.printed && fit().pending_time) draft.printed = fit().pending_time;

@@ -243,7 +243,7 @@ void FitBuilder::take_end(Fit& fit) {
   EpochDraft& last = fit.drafts.back();
   for (const Fact& fact : fit.facts)
     if (fact.key == "finished" && fact.time && last.begin && *fact.time > *last.begin && last.header && !last.train &&
-        !last.last_step) {
+        !last.steps) {
       last.ended = true;
       last.end = fact.time;
     }

@@ -100,6 +100,8 @@ constexpr Family kFamilies[] = {
     // Megatron: iteration       10/     500 | … | elapsed time per iteration (ms): 312.4 | …
     {"torch", Kind::step, R"(iteration {step}/ {steps} \| ~elapsed time per iteration \(ms\): {step_ms})"},
     {"torch", Kind::step, R"(iteration {step}/ {steps} \| ~elapsed time per iteration \(s\): {step_time})"},
+    // Marian: Ep. 1 : Up. 100 : Sen. 12,000 : Cost 7.1 : Time 10.12s : 5000 words/s
+    {"", Kind::step, R"(ep\. {epoch} : up\. {step} : ~: time {window_time} :)"},
     // nnU-Net
     {"torch", Kind::epoch_end, R"(this epoch took {epoch_time})"},
     // The times of whole runs: ultralytics, old fastai
@@ -109,6 +111,9 @@ constexpr Family kFamilies[] = {
     {"", Kind::run_end, R"(^ total time: {run_time} $)"},
     {"", Kind::run_end, R"(^ (total )?training time( is| was)?(:|=)? {run_time})"},
     {"", Kind::run_end, R"(training (complete|completed|finished|done|took)( in| after)?(:)? {run_time})"},
+    // "Median time per epoch: 0.0123s": of no epoch in particular
+    {"", Kind::progress, R"((median|mean|average|avg)( training| epoch)? time( taken| spent)?( per|/| for| of))",
+     Role::other},
     // Unnumbered: "Time taken for 1 epoch 41.0 sec", "[100%] in 30.7s (1.30/s)"
     {"", Kind::epoch_end,
      R"(time( taken| consuming| cost| spent)?( for| of)? epoch {epoch}( is| was|:|=)(:)? {epoch_time})"},

@@ -198,9 +198,11 @@ const NeedleIndex& notice_index() {
 // "done", "Finished!", "[22:10:41] INFO - all done": what programs say when they end, behind a logger's prefix or
 // alone.
 bool is_last_word(std::string_view words) {
+  constexpr size_t kLongest = 64;  // with what stands before it
+  while (!words.empty() && (words.back() == '.' || words.back() == '!')) words.remove_suffix(1);
+  words = words.substr(words.size() - std::min(words.size(), kLongest));
   for (const std::string_view prefix : {"]: ", "] ", " - ", "| ", "info ", "info: ", "info:root:"})
     if (const size_t at = words.rfind(prefix); at != std::string_view::npos) words.remove_prefix(at + prefix.size());
-  while (!words.empty() && (words.back() == '.' || words.back() == '!')) words.remove_suffix(1);
   return is_one_of(words, {"done", "finished", "completed", "all done", "training ended", "training is done"});
 }
 

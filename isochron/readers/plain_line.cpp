@@ -45,7 +45,12 @@ bool names_a_bound(std::string_view lower_text) {
 std::optional<Mention> find_epoch(std::string_view line, std::string_view lower_line, LogEvent& event) {
   for (size_t at = lower_line.find("epoch"); at != npos; at = lower_line.find("epoch", at + 1)) {
     if (at > 0 && is_letter(line[at - 1])) continue;
-    const std::string_view before = word_before(lower_line, at);
+    if (lower_line.substr(0, at).ends_with("time/")) continue;  // a unit, or the name of a clock
+    std::string_view before = word_before(lower_line, at);
+    if (before.ends_with('_')) {  // "batch_in_epoch: 7"
+      before.remove_suffix(1);
+      before.remove_prefix(before.rfind('_') + 1);
+    }
     // "best epoch 4", "for 1 epoch 41.0 sec": no epoch's number follows.
     // But "train.py:88 epoch 4" does.
     const size_t start = before.empty() ? 0 : static_cast<size_t>(before.data() - lower_line.data());
@@ -155,7 +160,7 @@ void find_step(std::string_view line, std::string_view lower_line, size_t after_
         return;
       }
   }
-  for (const std::string_view word : {"step", "batch", "iteration", "iter", "minibatch", "it"}) {
+  for (const std::string_view word : {"step", "batch", "iteration", "iters", "iter", "minibatch", "it"}) {
     for (size_t at = lower_line.find(word); at != npos; at = lower_line.find(word, at + 1)) {
       if (at > 0 && (is_word(line[at - 1]) || line[at - 1] == '/')) continue;
       Scanner scan(line, at + word.size());

@@ -248,7 +248,13 @@ std::optional<Measured> Scanner::duration() {
   if (auto time = clock()) return time;
   if (auto time = primes()) return time;
   const size_t start = at_;
-  if (literal("pt") && !is_digit(peek())) at_ = start;  // as ISO 8601 has it
+  if (literal("pt")) {  // as ISO 8601 has it, where M is for minutes
+    const std::string parts = lowered(rest().substr(0, 32));
+    Scanner inner(parts);
+    const auto time = inner.duration();
+    at_ = time ? at_ + inner.position() : start;
+    return time;
+  }
   auto total = Measured::exact(0);
   double smallest = 1e30;
   size_t end = start;

@@ -117,6 +117,8 @@ void Terminal::put(std::string_view text) {
   }
   while (!text.empty()) {
     if (line_.size() >= kLongestLine) {
+      if (pieces_ == kMostPieces) break;
+      ++pieces_;
       report(false);
       line_.clear();
     }
@@ -135,6 +137,7 @@ void Terminal::control(char c) {
       report(false);
       line_.clear();
       cursor_ = 0;
+      pieces_ = 0;
       ++number_;
       break;
     case '\r':
@@ -155,7 +158,7 @@ void Terminal::control(char c) {
   }
 }
 
-void Terminal::move_to_start() { cursor_ = 0; }
+void Terminal::move_to_start() { cursor_ = pieces_ = 0; }
 
 void Terminal::apply_csi(char final) {
   const int count = std::clamp(std::atoi(sequence_.c_str()), 0, 1000);

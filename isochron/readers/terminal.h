@@ -18,7 +18,9 @@ namespace isochron {
 
 class Terminal {
  public:
+  // Longer lines are reported in pieces, up to so many of them: nobody prints more without an end of line.
   static constexpr size_t kLongestLine = 16384;
+  static constexpr int kMostPieces = 256;
 
   struct Line {
     std::string_view text;
@@ -51,6 +53,7 @@ class Terminal {
   Sink sink_;
   std::string line_;
   size_t cursor_ = 0;     // byte offset into line_
+  int pieces_ = 0;        // of this line that were reported
   bool fresh_ = false;    // line_ has text that was not reported yet
   std::string sequence_;  // parameters of the escape sequence under way
   Mode mode_ = Mode::text;

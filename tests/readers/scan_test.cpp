@@ -24,6 +24,9 @@ TEST(Scanner, Durations) {
   EXPECT_DOUBLE_EQ(duration("1 day, 1:32:11"), 91931);
   EXPECT_DOUBLE_EQ(duration("5 minutes and 12.25 seconds"), 312.25);
   EXPECT_DOUBLE_EQ(duration("0.123 hours."), 442.8);
+  EXPECT_DOUBLE_EQ(duration("2'08\""), 128);
+  EXPECT_DOUBLE_EQ(duration("80.5\","), 80.5);
+  EXPECT_DOUBLE_EQ(duration("PT1M30.5S"), 90.5);
   EXPECT_DOUBLE_EQ(duration("5 steps"), -1);
   EXPECT_DOUBLE_EQ(duration("5"), -1);
   EXPECT_DOUBLE_EQ(duration("5.66G"), -1);

@@ -30,6 +30,17 @@ TEST(Terminal, LinesAndRedraws) {
   EXPECT_THAT(lines_of("long text\rab\n"), ElementsAre("long text", "ab"));
 }
 
+TEST(Terminal, ALineWithoutEndCountsUpToABound) {
+  size_t pieces = 0;
+  std::string last;
+  Terminal terminal([&](const Terminal::Line& line) { ++pieces, last = line.text; });
+  const std::string block(1 << 20, 'x');
+  for (int i = 0; i < 32; ++i) terminal.feed(block);
+  EXPECT_LE(pieces, static_cast<size_t>(Terminal::kMostPieces));
+  terminal.feed("\nepoch 2 done\n");
+  EXPECT_EQ(last, "epoch 2 done");
+}
+
 TEST(Terminal, BackspacesTakeWholeCharacters) {
   EXPECT_THAT(lines_of("1/2 \u2501\u2501\b\b\b\b\b\b\r2/2 \u2501\n"), ElementsAre("1/2 \u2501\u2501", "2/2 \u2501"));
   EXPECT_THAT(lines_of("x\u2501\by\n"), ElementsAre("x\u2501", "xy"));

@@ -137,3 +137,39 @@ log("epoch-then-traceback-elsewhere", "died", FIRST[:2], "".join(f"Epoch {e}/10 
 log("srun-cancelled", "died", FIRST[1:3], "".join(f"Epoch {e}/10 loss 0.31 time {s}s\n" for e, s in enumerate(FIRST[1:3], 1)) +
     "slurmstepd: error: *** STEP 4711.0 ON node7 CANCELLED AT 2026-11-15T12:00:00 DUE TO TIME LIMIT ***\n")
 log("oom-killed-shell", "died", FIRST[1:3], "".join(f"Epoch {e}/10 loss 0.31 time {s}s\n" for e, s in enumerate(FIRST[1:3], 1)) + "./run.sh: line 3:  4711 Killed                  python train.py\n")
+
+# Projects again: translation, images, graphs, other languages.
+log("marian", "slower-later", LATER, "[2026-11-15 09:00:00] Training started\n" + "".join(
+    f"[2026-11-15 {clock(t - s + s * i / 4)}] Ep. {e} : Up. {40 * (e - 1) + 10 * i} : Sen. {1200 * i:,} : Cost 7.10 : Time {s / 4:.2f}s : 5012.30 words/s\n" +
+    (f"[2026-11-15 {clock(t)}] Seen 4,800 samples\n[2026-11-15 {clock(t)}] Starting data epoch {e + 1} in logical epoch {e + 1}\n" if i == 4 and e < 5 else "")
+    for (e, s), t in zip(enumerate(LATER, 1), itertools.accumulate(LATER)) for i in (1, 2, 3, 4)) + "[2026-11-15 09:08:03] Training finished\n")
+log("cyclegan", "slower-later", LATER, "".join(
+    "".join(f"(epoch: {e}, iters: {i}, time: {s / 100:.3f}, data: 0.002) D_A: 0.31 G_A: 0.4 cycle_A: 1.2\n" for i in (100, 200, 300)) +
+    f"End of epoch {e} / 5 \t Time Taken: {s} sec\n" for e, s in enumerate(LATER, 1)))
+each("allennlp", EVEN, lambda e, s, t: f"2026-11-15 {clock(t - s)},120 - INFO - allennlp.training.trainer - Epoch {e}/3\n2026-11-15 {clock(t - s)},121 - INFO - allennlp.training.trainer - Training\n"
+     f"accuracy: 0.9, loss: 0.31 ||: 100%|##########| 100/100 [00:{s - 2}<00:00,  2.5it/s]\n2026-11-15 {clock(t - 2)},122 - INFO - allennlp.training.trainer - Validating\n"
+     f"accuracy: 0.9, loss: 0.30 ||: 100%|##########| 10/10 [00:02<00:00,  5.0it/s]\n2026-11-15 {clock(t)},123 - INFO - allennlp.training.trainer - Epoch duration: 0:00:{s}.003012", start=0)
+log("torchtune", "slower-later", LATER, "".join(
+    "".join(f"\r{e}|{i}|Loss: 1.2{i % 10}: {i:3}%|{'█' * (i // 10):10}| {i}/100 [{s * i // 100 // 60:02}:{s * i // 100 % 60:02}<00:10,  1.66it/s]" for i in (1, 30, 70, 100)) + "\n"
+    for e, s in enumerate(LATER, 1)))
+log("composer-is-no-time", "healthy", [], "".join(
+    f"[batch={i}/8]:\n\t Train time/batch: {i - 1}\n\t Train time/sample: {64 * (i - 1)}\n\t Train time/batch_in_epoch: {i - 1}\n\t Train time/epoch: 0\n\t Train loss/train/total: 2.3{i}\n" for i in range(1, 9)))
+each("paddle-hapi", (12, 12, 12), lambda e, s, t: f"Epoch {e}/3\n" + "".join(f"step {i:3}/1000 [{'=' * (i // 40):30}] - loss: 0.1200 - acc: 0.9100 - 12ms/step          \n" for i in (10, 500, 1000)), "The loss value printed in the log is the current step, and the metric is the average value of previous steps.\n", symptom="healthy")
+each("dgl", (0.12, 0.12, 0.121, 0.119, 0.12), lambda e, s, t: f"Epoch {e:05} | Time(s) {s:.4f} | Loss 1.2101 | Accuracy 0.7100 | ETputs(KTEPS) 101.21", symptom="healthy")
+log("pyg-median", "healthy", [], "".join(f"Epoch: {e:03}, Loss: 1.94, Val: 0.51, Test: 0.50\n" for e in range(1, 6)) + "Median time per epoch: 0.0123s\n")
+each("julia", FIRST, lambda e, s, t: f"[ Info: Epoch {e} | loss 0.31 | {s}.1s")
+each("tabs-and-brackets", LATER, lambda e, s, t: f"Epoch: {e} \tTraining Loss: 0.312 \tValidation Loss: 0.301 ({s}.3 secs)")
+log("yunjey", "healthy", [], "".join(f"Epoch [{e}/5], Step [{i}/600], Loss: 2.2010\n" for e in range(1, 6) for i in range(100, 601, 100)))
+log("flax", "slower-later", LATER, "I1115 09:00:00.120000 140123 train.py:90] start\n" + "".join(
+    f"I1115 {clock(t)}.123456 140123 train.py:116] epoch:{e:3}, train_loss: 0.3101, train_accuracy: 91.20, test_loss: 0.3011, test_accuracy: 92.10\n" for e, t in enumerate(itertools.accumulate(LATER), 1)))
+log("clu-writer", "healthy", [], "".join(f"I1115 {clock(10 * i)}.123456 140123 logging_writer.py:48] [{100 * i}] accuracy=0.{10 + i}, loss=2.3, steps_per_sec=10.1\n" for i in range(1, 12)))
+log("tf-object-detection", "healthy", [], "".join(f"INFO:tensorflow:Step {100 * i} per-step time 0.51{i % 3}s\nI1115 {clock(51 * i)}.123456 140123 model_lib_v2.py:705] Step {100 * i} per-step time 0.51{i % 3}s\n" for i in range(1, 12)))
+log("opennmt", "healthy", [], "".join(f"[2026-11-15 {clock(12 * i)},123 INFO] Step {50 * i}/1000; acc: 5.3; ppl: 1234.1; xent: 7.1; lr: 1.00000; sents: 3200; bsz: 4000/4100/64; 16000/16400 tok/s;     {12 * i} sec;\n" for i in range(1, 21)))
+log("openpcdet", "slow-first", FIRST, "".join(
+    "".join(f"\repochs:  {25 * (e - 1)}%|██        | {e - 1}/4 [{(t - s) // 60:02}:{(t - s) % 60:02}<03:00, 40.10s/it]train:  {p}%|███    | {p}/100 [{s * p // 100 // 60:02}:{s * p // 100 % 60:02}<00:10,  3.1it/s, total_it={100 * (e - 1) + p}]" for p in (10, 50, 100))
+    for (e, s), t in zip(enumerate(FIRST, 1), itertools.accumulate(FIRST))) + f"\repochs: 100%|██████████| 4/4 [{sum(FIRST) // 60:02}:{sum(FIRST) % 60:02}<00:00, 35.2s/it]\n")
+log("optuna-is-no-epoch", "healthy", [], "".join(f"[I 2026-11-15 {clock(30 * i * i)},123] Trial {i} finished with value: 0.9{i} and parameters: {{'lr': 0.001, 'layers': 3}}. Best is trial 0 with value: 0.95.\n" for i in range(0, 6)))
+log("episodes-are-no-epochs", "healthy", [], "".join(f"Episode {i}/500, reward {10 + i}.1, epsilon 0.9{i % 10}, {0.1 * i:.1f}s\n" for i in range(1, 20)))
+log("sockeye", "slower-later", LATER, "".join(
+    "".join(f"[INFO:sockeye.training] Epoch[{e}] Batch [{i}]\tSpeed: 1210.12 samples/sec 31000.10 tokens/sec 3.1 updates/sec\tperplexity=31.2\n" for i in (50, 100)) +
+    f"[INFO:sockeye.training] Epoch[{e}] Time cost={s}.120\n" for e, s in enumerate(LATER)))

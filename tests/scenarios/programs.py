@@ -148,7 +148,7 @@ if __name__ == "__main__":
     Scenario("leak", "slowing", "memory.leak", '''
 seen = []
 def monitor():
-    seen.extend(random.random() for _ in range(60000))
+    seen.extend(random.random() for _ in range(150000))
     return sum(seen) / len(seen)
 for epoch in range(1, 8):
     start = time.time()
