@@ -168,6 +168,23 @@ std::vector<Step> traced_steps(const RunRecord& run) {
   return steps;
 }
 
+// Steps so few that they take the same time may still grow: by the same number of nodes or elements each.
+std::vector<Verdict> growth_of_traced(const RunRecord& parts) {
+  constexpr double kCertain = 0.9;
+  Case patient(parts, "step");
+  patient.shape.symptom = Symptom::slowing;
+  patient.shape.extra_total = patient.total;
+  std::vector<Finding> findings;
+  rules::memory_graph_growth(patient, findings);
+  rules::memory_leak(patient, findings);
+  std::erase_if(findings, [](const Finding& finding) { return finding.confidence < kCertain; });
+  if (findings.empty() || patient.total <= 0) return {};
+  Finding& found = findings.front();
+  return {{Symptom::slowing, found.cause, std::min(1.0, found.seconds / patient.total), found.confidence,
+           fmt::format("{} steps of about {}; {}", parts.epochs.size(), time_text(patient.shape.usual), found.summary),
+           std::move(found.evidence), fix_for(found.cause, parts.framework)}};
+}
+
 Verdict healthy(const Case& patient) {
   const RunRecord& run = patient.run;
   Verdict verdict{Symptom::healthy, Cause::none, 0, patient.epochs().size() > 1 ? 0.9 : 0.5, healthy_text(patient)};
@@ -288,6 +305,8 @@ std::vector<Verdict> diagnose(const RunRecord& run) {
   std::vector<Verdict> verdicts = diagnose_epochs(parts, traced.size() > kPartsOfTraces ? "part" : "step");
   // Single steps differ; without a reason for it that is no complaint.
   if (verdicts.front().cause == Cause::unknown) verdicts = {healthy(Case(parts, "step"))};
+  if (verdicts.front().cause == Cause::none && traced.size() <= kPartsOfTraces)
+    if (auto growing = growth_of_traced(parts); !growing.empty()) verdicts = std::move(growing);
   verdicts.front().evidence.push_back(
       fmt::format("a trace shows steps, here {} of them; add the run's log for an answer about epochs", traced.size()));
   return verdicts;

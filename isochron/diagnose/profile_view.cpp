@@ -1,6 +1,7 @@
 #include "isochron/diagnose/profile_view.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "isochron/base/median.h"
@@ -65,10 +66,15 @@ std::vector<const ProfileOp*> largest_ops(const Profile& profile, size_t most) {
 
 Growth growth_of(const std::vector<double>& values) {
   if (values.size() < 3) return {};
+  constexpr double kEven = 0.2;  // by so much of their mean may steps differ from it
+  const double mean = (values.back() - values.front()) / static_cast<double>(values.size() - 1);
   size_t down = 0;
-  for (size_t i = 1; i < values.size(); ++i)
+  bool even = mean > 0;
+  for (size_t i = 1; i < values.size(); ++i) {
     if (values[i] <= values[i - 1]) ++down;
-  return {down * 5 <= values.size() - 1 && values.back() > values.front(), values.front(), values.back()};
+    even = even && std::abs(values[i] - values[i - 1] - mean) <= kEven * mean;
+  }
+  return {down * 5 <= values.size() - 1 && values.back() > values.front(), values.front(), values.back(), even};
 }
 
 std::optional<EarlyAndLate> early_and_late(const RunRecord& run) {

@@ -33,6 +33,7 @@ struct Growth {
   bool steady = false;
   double first = 0;
   double last = 0;
+  bool even = false;  // by about as much from each step to the next
 };
 Growth growth_of(const std::vector<double>& values);
 

@@ -60,7 +60,7 @@ std::string diagnosis_html(const RunRecord& run, const std::vector<Verdict>& ver
                   markup_escaped(html_sentence(first.summary)), healthy ? "well" : "ill", name_of(first.symptom));
   if (!healthy) out += fmt::format("<span>{}</span>", name_of(first.cause));
   if (!run.framework.empty()) out += fmt::format("<span>{}</span>", markup_escaped(run.framework));
-  out += fmt::format("<span>{} epochs</span></p>", run.epochs.size());
+  out += fmt::format("<span>{} epoch{}</span></p>", run.epochs.size(), run.epochs.size() == 1 ? "" : "s");
   if (!run.epochs.empty() || run.open_epoch) {
     out += "<h2>Epochs</h2>" + bar_chart_html(epoch_rows(run, verdicts));
     if (!healthy) out += legend(verdicts);

@@ -116,7 +116,7 @@ std::string diagnosis_text(const RunRecord& run, const std::vector<Verdict>& ver
   std::string line = fmt::format("{}", name_of(first.symptom));
   if (!healthy) line += fmt::format(" - {}", name_of(first.cause));
   if (!run.framework.empty()) line += fmt::format(" - {}", run.framework);
-  if (!run.epochs.empty()) line += fmt::format(" - {} epochs", run.epochs.size());
+  if (!run.epochs.empty()) line += fmt::format(" - {} epoch{}", run.epochs.size(), run.epochs.size() == 1 ? "" : "s");
   out += fmt::format("{}\n\n", paint.faint(line));
   if (const std::string bars = chart(run, style, paint); !bars.empty()) out += bars + "\n";
   if (healthy) return out;

@@ -181,7 +181,7 @@ std::string run_html(const RunRecord& run) {
                                 healthy ? "well" : "ill", name_of(verdicts.front().symptom));
   if (!healthy) out += fmt::format("<span>{}</span>", name_of(verdicts.front().cause));
   if (!run.framework.empty()) out += fmt::format("<span>{}</span>", markup_escaped(run.framework));
-  out += fmt::format("<span>{} epochs</span></p>", run.epochs.size());
+  out += fmt::format("<span>{} epoch{}</span></p>", run.epochs.size(), run.epochs.size() == 1 ? "" : "s");
   if (!healthy) out += fmt::format("<p>{}</p>", markup_escaped(sentence));
   out += tiles(figures) + epochs(run) + outside(run) + first_epoch(run);
   if (!healthy) out += "<h2>Why</h2>" + verdict_cards(verdicts);

@@ -64,6 +64,15 @@ TEST(Rules, TracesWithoutAnyLog) {
   expect(traced(Phase::input, {0.19, 0.19, 0.19, 0.19, 0.19}), Symptom::slow_overall, Cause::input_bound);
   expect(traced(Phase::trace, {0.15, 0.15, 0.15, 0.15, 0.15}), Symptom::slow_overall, Cause::compute_retrace);
   expect(traced(Phase::forward, {0.1, 0.1, 0.1, 0.1, 0.1}), Symptom::healthy, Cause::none);
+  // Graphs that grow by the same number of nodes in each step are kept, though the steps shown take the same time;
+  // batches of different lengths only seem to grow.
+  const auto with_nodes = [&](const std::vector<int64_t>& counts) {
+    RunRecord run = traced(Phase::backward, {0.1, 0.1, 0.1, 0.1, 0.1});
+    run.profiles[0].ops.push_back({"EmbeddingBackward0", Phase::backward, counts, std::vector<double>(5, 0.02), {}});
+    return run;
+  };
+  expect(with_nodes({360, 361, 362, 363, 364}), Symptom::slowing, Cause::memory_graph_growth);
+  expect(with_nodes({100, 117, 121, 150, 154}), Symptom::healthy, Cause::none);
   // Steps that differ for no reason the trace shows are no complaint.
   RunRecord noisy = traced(Phase::forward, {});
   noisy.profiles[0].steps[3].seconds = 0.9;

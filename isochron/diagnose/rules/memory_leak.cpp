@@ -27,7 +27,8 @@ bool leak_by_profiles(const Case& patient, Finding& finding) {
     const ProfileOp* largest = nullptr;
     bool gathered = false;
     for (const ProfileOp& op : profile.ops) {
-      if (op.elements.empty() || !growth_of(op.elements).steady) continue;
+      const Growth growth = growth_of(op.elements);
+      if (!growth.steady || (patient.unit == "step" && !growth.even)) continue;
       growing += op_seconds(op);
       gathered = gathered || gathers(op.name);
       if (!largest || op_seconds(op) > op_seconds(*largest)) largest = &op;
