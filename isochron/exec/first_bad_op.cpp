@@ -181,13 +181,15 @@ NodeLabels::NodeLabels() : outer_(std::exchange(current_labels(), this)) {}
 NodeLabels::~NodeLabels() { current_labels() = outer_; }
 NodeLabels* NodeLabels::current() { return current_labels(); }
 
-void NodeLabels::add(const Value& output, const Value& input, const std::string& label) {
-  std::vector<const Node*> open{output.node.get()};
+void NodeLabels::add(std::span<const Tensor> outputs, std::span<const Tensor> inputs, const std::string& label) {
+  std::vector<const Node*> open;
   std::unordered_set<const Node*> seen;
+  for (const Tensor& output : outputs) open.push_back(output.value().node.get());
+  for (const Tensor& input : inputs) seen.insert(input.value().node.get());
   while (!open.empty()) {
     const Node* node = open.back();
     open.pop_back();
-    if (node == input.node.get() || !node->op || !seen.insert(node).second) continue;
+    if (!node->op || !seen.insert(node).second) continue;
     labels_.emplace(node, label);
     for (const Value& in : node->inputs) open.push_back(in.node.get());
   }

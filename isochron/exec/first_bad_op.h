@@ -38,8 +38,8 @@ class NodeLabels {
   NodeLabels(const NodeLabels&) = delete;
   static NodeLabels* current();
 
-  // Everything between `input` and `output` that has no label yet.
-  void add(const Value& output, const Value& input, const std::string& label);
+  // Everything between inputs and outputs that has no label yet.
+  void add(std::span<const Tensor> outputs, std::span<const Tensor> inputs, const std::string& label);
   const std::string& of(const Node* node) const;
 
  private:

@@ -7,6 +7,7 @@
 #include "isochron/base/clock.h"
 #include "isochron/exec/evaluate.h"
 #include "isochron/exec/first_bad_op.h"
+#include "isochron/exec/trial.h"
 #include "isochron/exec/variables.h"
 #include "isochron/graph/walk.h"
 #include "isochron/ops/random_key.h"
@@ -54,6 +55,16 @@ void note_assignment(const std::shared_ptr<TensorState>& variable) {
   if (!trace || !trace->known.insert(variable.get()).second) return;
   trace->assigned.push_back({variable, variable->value});
 }
+
+namespace {
+thread_local int open_trial_scopes = 0;
+}
+struct TrialScope::State {
+  Trace trace;
+};
+TrialScope::TrialScope() : state_(std::make_unique<State>()) { ++open_trial_scopes; }
+TrialScope::~TrialScope() { --open_trial_scopes; }
+bool TrialScope::active() { return open_trial_scopes > 0; }
 
 // What one run of the body did.
 struct TracedPlan::Recording {
@@ -214,7 +225,9 @@ std::optional<NumberOrigin> TracedPlan::explain(std::span<const void* const> arg
   if (input.kind == Input::argument) return NumberOrigin{input.index, found->text};
   if (input.kind == Input::variable)
     return NumberOrigin{
-        -1, fmt::format("variable \"{}\" held {} before this step", input.variable_state->name, found->text)};
+        -1, fmt::format("variable \"{}\" held {} before this step; unless it did from the start, an earlier step had a "
+                        "finite loss and a gradient that was not (sqrt, norm, log or a division near 0 have such)",
+                        input.variable_state->name, found->text)};
   return NumberOrigin{-1, fmt::format("a tensor the code uses held {}", found->text)};
 }
 

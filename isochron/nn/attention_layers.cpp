@@ -136,6 +136,22 @@ Tensor MultiHeadAttention::operator()(const Tensor& query, const Tensor& value, 
   return y;
 }
 
+void MultiHeadAttention::build_many(const std::vector<Shape>& inputs) {
+  if (query_.kernel.defined() || inputs.size() < 2) return build(inputs[0]);
+  const Shape &query = inputs[0], &value = inputs[1], &key = inputs[inputs.size() > 2 ? 2 : 1];
+  for (const Shape& shape : {query, value, key}) need_sequence("MultiHeadAttention", shape.insert(0, 1));
+  build_for(query[1], key[1], value[1]);
+}
+
+std::vector<Tensor> MultiHeadAttention::call_many(const std::vector<Tensor>& inputs, const CallContext& context) {
+  if (inputs.size() > 4)
+    fail<ValueError>("MultiHeadAttention", "takes query, value, key and attention_mask, got {} inputs", inputs.size());
+  AttentionCall call{.training = context.training};
+  if (inputs.size() > 2) call.key = inputs[2];
+  if (inputs.size() > 3) call.attention_mask = inputs[3];
+  return {(*this)(inputs[0], inputs[1], call)};
+}
+
 Tensor MultiHeadAttention::call(const Tensor& x, const CallContext& context) {
   need_sequence("MultiHeadAttention", x.shape());
   return attend(x, x, {.training = context.training}, context.mask);
@@ -263,6 +279,11 @@ Tensor TransformerDecoderLayer::operator()(const Tensor& x, const Tensor& memory
   const Tensor y = decode(x, memory, context);
   if (context.mask.defined()) set_mask(y, context.mask);
   return y;
+}
+std::vector<Tensor> TransformerDecoderLayer::call_many(const std::vector<Tensor>& inputs, const CallContext& context) {
+  if (inputs.size() != 2)
+    fail<ValueError>("TransformerDecoderLayer", "takes its input and what it looks at, got {} inputs", inputs.size());
+  return {(*this)(inputs[0], inputs[1], context)};
 }
 Tensor TransformerDecoderLayer::call(const Tensor& x, const CallContext& context) { return decode(x, {}, context); }
 

@@ -3,6 +3,8 @@
 //   MultiHeadAttention attend(4, 32);
 //   Tensor y = attend(x);                                              // self-attention of (batch, time, features)
 //   Tensor z = attend(x, memory, {.use_causal_mask = true});           // x looks at memory
+//   SymbolicTensor s = attend({query, value});                         // in a functional model; further: key, mask
+//   SymbolicTensor t = TransformerDecoderLayer(4, 256)({x, memory});
 //   Sequential model{Embedding(100, 64), PositionEmbedding(128), TransformerEncoderLayer(4, 256), Dense(100)};
 //
 // Scores are never stored (ops/attention.h), except while training with dropout of the scores. Steps that a mask hides
@@ -53,6 +55,10 @@ class MultiHeadAttention : public Layer {
   using Layer::operator();
   // query (batch, T, features), value (batch, S, features) -> (batch, T, features).
   Tensor operator()(const Tensor& query, const Tensor& value, const AttentionCall& call = {});
+  // The same by lists: query, value, and if wanted key and attention_mask. ValueError for more.
+  bool takes_lists() const override { return true; }
+  void build_many(const std::vector<Shape>& inputs) override;
+  std::vector<Tensor> call_many(const std::vector<Tensor>& inputs, const CallContext& context) override;
   Tensor call(const Tensor& x, const CallContext& context) override;
   Shape output_shape(const Shape& input) const override;
 
@@ -117,6 +123,8 @@ class TransformerDecoderLayer : public Layer {
   using Layer::operator();
   // x (batch, T, features) looks at itself and at memory (batch, S, features).
   Tensor operator()(const Tensor& x, const Tensor& memory, CallContext context = {});
+  bool takes_lists() const override { return true; }
+  std::vector<Tensor> call_many(const std::vector<Tensor>& inputs, const CallContext& context) override;
   // Without memory: a decoder on its own, as in a language model.
   Tensor call(const Tensor& x, const CallContext& context) override;
   Shape output_shape(const Shape& input) const override { return input; }

@@ -7,6 +7,7 @@
 #include "isochron/base/names.h"
 #include "isochron/exec/first_bad_op.h"
 #include "isochron/exec/function.h"
+#include "isochron/exec/trial.h"
 #include "isochron/exec/variables.h"
 #include "isochron/nn/masking.h"
 #include "isochron/nn/weight_budget.h"
@@ -51,7 +52,7 @@ const Shape& Layer::input_shape() const {
 void Layer::ensure_built(const std::vector<Shape>& inputs) {
   if (built_) return;
   ScopedSpan span(Phase::build, "build");
-  many() ? build_many(inputs) : build(inputs.front());
+  many() || inputs.size() > 1 ? build_many(inputs) : build(inputs.front());
   input_shape_ = inputs.front();
   built_ = true;
   if (!trainable_) set_trainable(false);
@@ -61,14 +62,15 @@ Tensor Layer::operator()(const Tensor& x, CallContext context) {
   if (many()) {
     std::vector<Tensor> results = (*this)(std::vector<Tensor>{x}, context);
     if (results.size() == 1) return results[0];
-    fail<ValueError>(class_name(), "layer \"{}\" gives {} outputs: call it with a list, layer({{x}}), to get them all",
+    fail<ValueError>(class_name(),
+                     "layer \"{}\" gives {} outputs: call it with a list, layer(std::vector{{x}}), to get them all",
                      name(), results.size());
   }
   if (x.rank() < 1) fail<ShapeError>(class_name(), "needs a batch, (batch, …), got a scalar");
   ensure_built(Shape(x.shape().dims().subspan(1)));
   if (!context.mask.defined()) context.mask = mask_of(x);
   const Tensor y = call(x, context);
-  if (NodeLabels* labels = NodeLabels::current()) labels->add(y.value(), x.value(), name());
+  if (NodeLabels* labels = NodeLabels::current()) labels->add({&y, 1}, {&x, 1}, name());
   if (const Tensor mask = compute_mask(x, context.mask); mask.defined()) set_mask(y, mask);
   return y;
 }
@@ -76,11 +78,8 @@ Tensor Layer::operator()(const Tensor& x, CallContext context) {
 Tensor Layer::compute_mask(const Tensor&, const Tensor& mask) { return supports_masking() ? mask : Tensor(); }
 
 std::vector<Tensor> Layer::operator()(const std::vector<Tensor>& inputs, CallContext context) {
-  if (!many()) {
-    if (inputs.size() != 1)
-      fail<ValueError>(class_name(), "layer \"{}\" takes one input, got {}", name(), inputs.size());
-    return {(*this)(inputs[0], context)};
-  }
+  if (inputs.size() == 1 && !many()) return {(*this)(inputs[0], context)};
+  if (!takes_lists()) fail<ValueError>(class_name(), "layer \"{}\" takes one input, got {}", name(), inputs.size());
   if (inputs.empty()) fail<ValueError>(class_name(), "needs at least one input");
   std::vector<Shape> shapes;
   for (const Tensor& input : inputs) {
@@ -89,6 +88,7 @@ std::vector<Tensor> Layer::operator()(const std::vector<Tensor>& inputs, CallCon
   }
   ensure_built(shapes);
   std::vector<Tensor> results = call_many(inputs, context);
+  if (NodeLabels* labels = NodeLabels::current()) labels->add(results, inputs, name());
   if (const Tensor mask = compute_mask_of(inputs); mask.defined()) set_mask(results.front(), mask);
   return results;
 }
@@ -98,7 +98,7 @@ std::vector<Tensor> Layer::call_many(const std::vector<Tensor>& inputs, const Ca
 }
 
 Shape Layer::output_shape(const Shape& input) const {
-  // Nothing runs: the result is pending and dropped.
+  const TrialScope nothing_runs;
   const Tensor example(make_leaf({DType::float32, input.insert(0, 1)}, {}, LeafRole::argument));
   const Shape shape = const_cast<Layer*>(this)->call(example, {}).shape();
   return Shape(shape.dims().subspan(1));

@@ -12,7 +12,8 @@
 // Shapes in build() and output_shape() are those of one example, without the batch axis. A layer is built once, on its
 // first call or by its model; its weights keep their shapes for life.
 //
-// A layer of several inputs or outputs overrides many(), call_many() and, if it has weights, build_many().
+// A layer of several inputs or outputs overrides many(), call_many() and, if it has weights, build_many(). One that may
+// be given further inputs besides its own, such as initial states, overrides takes_lists() in place of many().
 #pragma once
 
 #include <memory>
@@ -82,6 +83,8 @@ class Layer : public std::enable_shared_from_this<Layer> {
 
   // Whether these are called in place of build() and call().
   virtual bool many() const { return false; }
+  // Whether they are when there are several inputs.
+  virtual bool takes_lists() const { return many(); }
   virtual void build_many(const std::vector<Shape>& inputs) { build(inputs.front()); }
   virtual std::vector<Tensor> call_many(const std::vector<Tensor>& inputs, const CallContext& context);
   // The mask of what call_many() gave first.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "isochron/exec/trial.h"
+#include "isochron/nn/masking.h"
 #include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/matmul.h"
@@ -73,6 +75,17 @@ Tensor RecurrentLayer::call(const Tensor& x, const CallContext& context) {
   return run(x, {.training = context.training, .mask = context.mask}).output;
 }
 
+std::vector<Tensor> RecurrentLayer::call_many(const std::vector<Tensor>& inputs, const CallContext& context) {
+  const Tensor mask = context.mask.defined() ? context.mask : mask_of(inputs[0]);
+  const RecurrentResult result = run(
+      inputs[0], {.training = context.training, .mask = mask, .initial_states = {inputs.begin() + 1, inputs.end()}});
+  if (mask.defined() && settings_.return_sequences) set_mask(result.output, mask);
+  std::vector<Tensor> outputs{result.output};
+  if (settings_.return_state)
+    for (const Tensor& state : result.states) outputs.push_back(given_on(state));
+  return outputs;
+}
+
 void RecurrentLayer::reset_states() {
   for (const Variable& state : kept_) state.assign(zeros(state.shape(), state.dtype()));
 }
@@ -98,23 +111,28 @@ void RecurrentLayer::keep(const Tensor& state) {
 
 std::vector<Tensor> RecurrentLayer::first_states(int64_t batch, const std::vector<Tensor>& given) {
   const Shape shape{batch, units_};
-  if (!given.empty()) {
-    if (given.size() != static_cast<size_t>(state_count_))
-      fail<ValueError>(class_name(), "takes {} initial states, got {}", state_count_, given.size());
-    for (const Tensor& state : given)
-      if (state.spec() != TensorSpec{settings_.dtype, shape})
-        fail<ShapeError>(class_name(), "an initial state must be {}, got {}",
-                         to_string(TensorSpec{settings_.dtype, shape}), to_string(state.spec()));
-    return given;
-  }
-  if (!settings_.stateful) return std::vector<Tensor>(static_cast<size_t>(state_count_), zeros(shape, settings_.dtype));
-  if (kept_.empty())
+  const bool stateful = settings_.stateful && !TrialScope::active();  // whose batch is none of those to come
+  if (stateful && kept_.empty())
     for (int i = 0; i < state_count_; ++i) keep(zeros(shape, settings_.dtype));
-  if (kept_[0].shape() != shape)
+  if (stateful && kept_[0].shape() != shape)
     fail<ShapeError>(class_name(),
                      "stateful layer \"{}\" goes on with {} examples, got {}; give it batches of one size", name(),
                      kept_[0].shape()[0], batch);
-  return {kept_.begin(), kept_.end()};
+  if (given.empty()) {
+    if (stateful) return {kept_.begin(), kept_.end()};
+    return std::vector<Tensor>(static_cast<size_t>(state_count_), zeros(shape, settings_.dtype));
+  }
+  if (given.size() != static_cast<size_t>(state_count_))
+    fail<ValueError>(class_name(), "layer \"{}\" takes {} initial state{}, got {}", name(), state_count_,
+                     state_count_ == 1 ? "" : "s", given.size());
+  std::vector<Tensor> states;
+  for (const Tensor& state : given) {
+    if (state.shape() != shape || !is_floating(state.dtype()))
+      fail<ShapeError>(class_name(), "an initial state must be {}, got {}",
+                       to_string(TensorSpec{settings_.dtype, shape}), to_string(state.spec()));
+    states.push_back(cast(state, settings_.dtype));
+  }
+  return states;
 }
 
 // What inputs or states are multiplied by: 0, or what makes up for the zeros.
@@ -142,7 +160,7 @@ RecurrentResult RecurrentLayer::run(const Tensor& x, RecurrentCall call) {
   const bool dropped = call.training && settings_.recurrent_dropout > 0;
   RecurrentResult result =
       fused() && !settings_.unroll && !dropped ? fused_loop(z, first, mask) : plain_loop(z, first, mask, call.training);
-  if (settings_.stateful)
+  if (settings_.stateful && !TrialScope::active())
     for (size_t i = 0; i < kept_.size(); ++i) kept_[i].assign(stop_gradient(result.states[i]));
   result.output = given_on(settings_.return_sequences ? transpose(result.output, {1, 0, 2}) : result.states[0]);
   return result;

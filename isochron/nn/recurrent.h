@@ -2,7 +2,11 @@
 //
 //   Sequential model{LSTM(64, {.return_sequences = true}), LSTM(32), Dense(1)};
 //   GRU gru(16, {.go_backwards = true});
-//   auto [output, states] = LSTM(8).run(x, {.initial_states = {h, c}});      // what return_state gives in Keras
+//   auto [output, states] = LSTM(8).run(x, {.initial_states = {h, c}});      // on tensors
+//
+//   // An encoder whose last states a decoder starts from, in a functional model:
+//   SymbolicTensors encoded = LSTM(64, {.return_state = true})(SymbolicTensors{source});     // output, h, c
+//   SymbolicTensor decoded = LSTM(64, {.return_sequences = true})({target, encoded[1], encoded[2]});
 //
 // The projection of all steps is one product and the loop over time one op, so compiling does not depend on the length.
 // Activations other than the defaults, recurrent_dropout, reset_after = false and unroll = true take a loop written in
@@ -32,6 +36,7 @@ namespace isochron {
   double recurrent_dropout = 0; /* of the state */                \
   std::optional<uint64_t> seed = {};                              \
   bool return_sequences = false;                                  \
+  bool return_state = false; /* outputs, then the states */       \
   bool go_backwards = false;                                      \
   bool stateful = false; /* go on where the batch before ended */ \
   bool unroll = false;                                            \
@@ -42,7 +47,7 @@ namespace isochron {
 #define ISO_RECURRENT_OPTION_NAMES                                                                                  \
   use_bias, kernel_initializer, recurrent_initializer, bias_initializer, kernel_regularizer, recurrent_regularizer, \
       bias_regularizer, kernel_constraint, recurrent_constraint, bias_constraint, dropout, recurrent_dropout, seed, \
-      return_sequences, go_backwards, stateful, unroll, dtype, dtype_policy, name
+      return_sequences, return_state, go_backwards, stateful, unroll, dtype, dtype_policy, name
 
 struct SimpleRNNOptions {
   ActivationFunction activation = "tanh";
@@ -97,6 +102,10 @@ class RecurrentLayer : public Layer {
   void build(const Shape& input) override;
   Tensor call(const Tensor& x, const CallContext& context) override;
   Tensor compute_mask(const Tensor& x, const Tensor& mask) override;
+  // (x, initial states…) -> (output, or with return_state output, states…).
+  bool many() const override { return settings_.return_state; }
+  bool takes_lists() const override { return true; }
+  std::vector<Tensor> call_many(const std::vector<Tensor>& inputs, const CallContext& context) override;
   Shape output_shape(const Shape& input) const override;
   RecurrentResult run(const Tensor& x, RecurrentCall call = {});
   // Of a stateful layer: the next batch starts from zeros again.

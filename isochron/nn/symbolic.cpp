@@ -2,6 +2,7 @@
 
 #include <typeinfo>
 
+#include "isochron/exec/trial.h"
 #include "isochron/nn/layer.h"
 #include "isochron/tensor/tensor.h"
 
@@ -30,10 +31,10 @@ constexpr int64_t kTrialBatch = 2;
 
 SymbolicTensors Layer::operator()(const std::vector<SymbolicTensor>& inputs) {
   if (inputs.empty()) fail<ValueError>(class_name(), "needs at least one input");
+  const TrialScope nothing_runs;
   std::vector<Tensor> trial;
   for (const SymbolicTensor& input : inputs)
     trial.emplace_back(make_leaf({input.dtype(), input.shape().insert(0, kTrialBatch)}, {}, LeafRole::argument));
-  // Nothing runs: the results are pending and dropped.
   const std::vector<Tensor> results = (*this)(trial);
   auto made = std::make_shared<SymbolicCall>();
   made->inputs = inputs;
@@ -53,7 +54,8 @@ SymbolicTensors Layer::operator()(const std::vector<SymbolicTensor>& inputs) {
 SymbolicTensor Layer::operator()(const SymbolicTensor& x) {
   const SymbolicTensors outputs = (*this)(std::vector<SymbolicTensor>{x});
   if (outputs.size() != 1)
-    fail<ValueError>(class_name(), "layer \"{}\" gives {} outputs: call it with a list, layer({{x}}), to get them all",
+    fail<ValueError>(class_name(),
+                     "layer \"{}\" gives {} outputs: call it with a list, layer(SymbolicTensors{{x}}), to get them all",
                      name(), outputs.size());
   return outputs[0];
 }

@@ -41,37 +41,54 @@ void Bidirectional::build(const Shape& input) {
   backward_->ensure_built(input);
 }
 
-std::pair<Tensor, Tensor> Bidirectional::both_ways(const Tensor& x, const CallContext& context) {
-  Tensor a = forward_->call(x, context), b = backward_->call(x, context);
+std::pair<RecurrentResult, RecurrentResult> Bidirectional::both_ways(const std::vector<Tensor>& inputs,
+                                                                     const CallContext& context) {
+  if (inputs.size() % 2 == 0)
+    fail<ValueError>("Bidirectional", "takes equally many initial states for both ways, got {}", inputs.size() - 1);
+  const auto half = inputs.begin() + 1 + static_cast<ptrdiff_t>(inputs.size() / 2);
+  RecurrentResult a = forward_->run(
+      inputs[0], {.training = context.training, .mask = context.mask, .initial_states = {inputs.begin() + 1, half}});
+  RecurrentResult b = backward_->run(
+      inputs[0], {.training = context.training, .mask = context.mask, .initial_states = {half, inputs.end()}});
   if (forward_->settings().return_sequences) {
-    b = flip(b, {1});
+    b.output = flip(b.output, {1});
     // Steps that do not count are zero, as in Keras; elsewhere they repeat the step before.
     if (context.mask.defined()) {
       const Tensor seen = expand_dims(context.mask, -1);
-      a = where(seen, a, 0);
-      b = where(seen, b, 0);
+      a.output = where(seen, a.output, 0);
+      b.output = where(seen, b.output, 0);
     }
   }
-  return {a, b};
+  return {std::move(a), std::move(b)};
 }
 
-std::vector<Tensor> Bidirectional::call_many(const std::vector<Tensor>& inputs, const CallContext& context) {
-  if (inputs.size() != 1) fail<ValueError>("Bidirectional", "takes one input, got {}", inputs.size());
-  CallContext own = context;
-  if (!own.mask.defined()) own.mask = mask_of(inputs[0]);
-  const auto [a, b] = both_ways(inputs[0], own);
-  const Tensor mask = own.mask.defined() ? compute_mask(inputs[0], own.mask) : Tensor();
-  if (mask.defined())
-    for (const Tensor& result : {a, b}) set_mask(result, mask);
-  return {a, b};
-}
-
-Tensor Bidirectional::call(const Tensor& x, const CallContext& context) {
-  const auto [a, b] = both_ways(x, context);
+Tensor Bidirectional::merged(const Tensor& a, const Tensor& b) const {
   if (options_.merge_mode == "sum") return a + b;
   if (options_.merge_mode == "mul") return a * b;
   if (options_.merge_mode == "ave") return (a + b) / 2;
   return concat({a, b}, -1);
+}
+
+std::vector<Tensor> Bidirectional::call_many(const std::vector<Tensor>& inputs, const CallContext& context) {
+  CallContext own = context;
+  if (!own.mask.defined()) own.mask = mask_of(inputs[0]);
+  const auto [a, b] = both_ways(inputs, own);
+  std::vector<Tensor> outputs;
+  if (options_.merge_mode == "none")
+    outputs = {a.output, b.output};
+  else
+    outputs = {merged(a.output, b.output)};
+  if (const Tensor mask = compute_mask(inputs[0], own.mask); mask.defined())
+    for (const Tensor& output : outputs) set_mask(output, mask);
+  if (forward_->settings().return_state)
+    for (const RecurrentResult* way : {&a, &b})
+      for (const Tensor& state : way->states) outputs.push_back(given_on(state));
+  return outputs;
+}
+
+Tensor Bidirectional::call(const Tensor& x, const CallContext& context) {
+  const auto [a, b] = both_ways({x}, context);
+  return merged(a.output, b.output);
 }
 
 Shape Bidirectional::output_shape(const Shape& input) const {

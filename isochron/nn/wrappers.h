@@ -2,6 +2,7 @@
 //
 //   Bidirectional(LSTM(32, {.return_sequences = true}));                     // (batch, time, 64)
 //   Bidirectional(GRU(16), {.merge_mode = "sum"});
+//   Bidirectional(LSTM(32, {.return_state = true}))(SymbolicTensors{x});     // output, h and c forward, h and c back
 //   TimeDistributed(Dense(8));                                               // (batch, time, …) -> (batch, time, 8)
 #pragma once
 
@@ -28,12 +29,16 @@ class Bidirectional : public Layer {
   void build(const Shape& input) override;
   Tensor call(const Tensor& x, const CallContext& context) override;
   Tensor compute_mask(const Tensor& x, const Tensor& mask) override { return forward_->compute_mask(x, mask); }
-  bool many() const override { return options_.merge_mode == "none"; }
+  // (x, initial states…) -> (output or outputs, states…): states of the way forward, then of the way back.
+  bool many() const override { return options_.merge_mode == "none" || forward_->settings().return_state; }
+  bool takes_lists() const override { return true; }
   std::vector<Tensor> call_many(const std::vector<Tensor>& inputs, const CallContext& context) override;
   Shape output_shape(const Shape& input) const override;
 
  private:
-  std::pair<Tensor, Tensor> both_ways(const Tensor& x, const CallContext& context);
+  // Results of both, the second in the order of the input.
+  std::pair<RecurrentResult, RecurrentResult> both_ways(const std::vector<Tensor>& inputs, const CallContext& context);
+  Tensor merged(const Tensor& forward, const Tensor& back) const;
   Bidirectional(std::shared_ptr<RecurrentLayer> layer, BidirectionalOptions options);
   std::shared_ptr<Layer> layer_;  // as it was given; never built
   std::shared_ptr<RecurrentLayer> forward_, backward_;

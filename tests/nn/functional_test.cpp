@@ -213,5 +213,59 @@ TEST(Functional, SaysWhatIsWrong) {
   EXPECT_ERROR(Sequential({Dense(2)}).inputs(), StateError, "no functional model");
 }
 
+TEST(Functional, RecurrentLayersBuildTheirWeightsAndKeepTheirStates) {
+  const auto in = Input({4, 3});
+  Model model(in, Dense(1)(LSTM(5, {.stateful = true})(LSTM(6, {.return_sequences = true})(in))));
+  const Tensor x = random_normal({7, 4, 3}, 0, 1, {.seed = 1}).eval();
+  const Tensor first = model.predict(x, {.batch_size = 7}), second = model.predict(x, {.batch_size = 7});
+  EXPECT_FALSE(allclose(first, second, 1e-6, 1e-6)) << "goes on from the states of the first";
+  std::dynamic_pointer_cast<LSTM>(model.get_layer(2))->reset_states();
+  EXPECT_CLOSE(model.predict(x, {.batch_size = 7}), first, 0, 0);
+  model.compile({.optimizer = Adam(1e-2), .loss = "mse"});
+  EXPECT_GT(model.fit(x, zeros({7, 1}), {.verbose = 0})["loss"][0], 0);
+}
+
+TEST(Functional, ADecoderStartsFromTheStatesOfItsEncoder) {
+  const auto source = Input({4, 3}), target = Input({5, 2});
+  const SymbolicTensors encoded = LSTM(6, {.return_state = true, .name = "encoder"})(SymbolicTensors{source});
+  ASSERT_EQ(encoded.size(), 3u);
+  EXPECT_EQ(encoded[2].shape(), Shape({6}));
+  const SymbolicTensor decoded =
+      LSTM(6, {.return_sequences = true, .name = "decoder"})({target, encoded[1], encoded[2]});
+  Model model({source, target}, Dense(1)(decoded));
+  const Tensor s = random_normal({7, 4, 3}, 0, 1, {.seed = 1}).eval(),
+               t = random_normal({7, 5, 2}, 0, 1, {.seed = 2}).eval();
+  const auto layer = [&](const char* name) { return std::dynamic_pointer_cast<LSTM>(model.get_layer(name)); };
+  const std::vector<Tensor> states = layer("encoder")->run(s).states;
+  const Tensor by_hand = (*model.get_layer(-1))(layer("decoder")->run(t, {.initial_states = states}).output);
+  EXPECT_CLOSE(model.predict({s, t}), by_hand, 1e-6, 1e-6);
+  EXPECT_GT(max(abs(by_hand - (*model.get_layer(-1))(layer("decoder")->run(t).output))).item(), 1e-3);
+
+  model.compile({.optimizer = Adam(1e-2), .loss = "mse"});
+  model.fit({s, t}, zeros({7, 5, 1}), {.epochs = 2, .verbose = 0});
+  const std::string path = testing::TempDir() + "encoder_decoder.iso";
+  model.save(path);
+  EXPECT_CLOSE(load_model(path)->predict({s, t}), model.predict({s, t}), 0, 0);
+  EXPECT_NE(model.summary().find("encoder[0][2]"), std::string::npos) << model.summary();
+}
+
+TEST(Functional, AttentionLooksAtAnotherSequence) {
+  const auto source = Input({6, 4}), target = Input({3, 8});
+  const SymbolicTensor met = MultiHeadAttention(2, 4, {.name = "meet"})({target, source});
+  Model model({source, target}, TransformerDecoderLayer(2, 16, {.name = "decode"})({met, source}));
+  const Tensor s = random_normal({5, 6, 4}, 0, 1, {.seed = 1}).eval(),
+               t = random_normal({5, 3, 8}, 0, 1, {.seed = 2}).eval();
+  auto& meet = dynamic_cast<MultiHeadAttention&>(*model.get_layer("meet"));
+  auto& decode = dynamic_cast<TransformerDecoderLayer&>(*model.get_layer("decode"));
+  EXPECT_CLOSE(model.predict({s, t}), decode(meet(t, s), s), 1e-5, 1e-5);
+  model.compile({.optimizer = Adam(1e-2), .loss = "mse"});
+  model.fit({s, t}, zeros({5, 3, 8}), {.epochs = 1, .verbose = 0});
+  const std::string path = testing::TempDir() + "cross_attention.iso";
+  model.save(path);
+  EXPECT_CLOSE(load_model(path)->predict({s, t}), model.predict({s, t}), 0, 0);
+  EXPECT_ERROR(MultiHeadAttention(1, 2)({target, target, target, target, target}), ValueError, "got 5 inputs");
+  EXPECT_ERROR(TransformerDecoderLayer(2, 4)({target, source, source}), ValueError, "got 3 inputs");
+}
+
 }  // namespace
 }  // namespace isochron

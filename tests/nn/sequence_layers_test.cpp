@@ -52,6 +52,7 @@ Options options_of(const json& o) {
   if constexpr (requires { out.reset_after; }) out.reset_after = o.value("reset_after", true);
   out.use_bias = o.value("use_bias", true);
   out.return_sequences = o.value("return_sequences", false);
+  out.return_state = o.value("return_state", false);
   out.go_backwards = o.value("go_backwards", false);
   out.unroll = o.value("unroll", false);
   out.dtype = kReal;
@@ -77,30 +78,53 @@ TEST(RecurrentLayers, AgreeWithKeras) {
   for (const json& one : references()["recurrent"]) {
     const std::string name = one["layer"];
     SCOPED_TRACE(name + one["options"].dump() + (one["mask"].is_null() ? "" : " masked"));
-    const std::shared_ptr<RecurrentLayer> cell = recurrent_of(name, one["options"]);
-    const std::shared_ptr<Layer> layer = cell ? cell : wrapper_of(name, one["options"]);
+    std::shared_ptr<Layer> layer = recurrent_of(name, one["options"]);
+    if (!layer) layer = wrapper_of(name, one["options"]);
     const Variable x(reference_of(one["x"]));
     layer->ensure_built(Shape(x.shape().dims().subspan(1)));
     assign_all(layer->trainable_variables(), one["weights"]);
     const Tensor mask = truths_of(one["mask"]);
     GradientTape tape;
-    RecurrentResult result;
-    if (cell) {
-      std::vector<Tensor> states;
-      for (const json& state : one["states"]) states.push_back(reference_of(state));
-      result = cell->run(x, {.mask = mask, .initial_states = states});
-    } else {
-      result.output = (*layer)(x, {.mask = mask});
-    }
-    EXPECT_CLOSE(result.output, reference_of(one["y"]), 1e-9, 1e-10);
-    EXPECT_EQ(Shape(result.output.shape().dims().subspan(1)), layer->output_shape(layer->input_shape()));
-    Tensor total = sum(result.output * reference_of(one["dy"]));
-    for (size_t i = 0; i < one["final"].size(); ++i) {
-      EXPECT_CLOSE(result.states[i], reference_of(one["final"][i]), 1e-9, 1e-10);
-      total = total + sum(square(result.states[i]));
+    std::vector<Tensor> inputs{x};
+    for (const json& state : one["states"]) inputs.push_back(reference_of(state));
+    const std::vector<Tensor> results = (*layer)(inputs, {.mask = mask});
+    ASSERT_EQ(results.size(), 1 + one["final"].size());
+    EXPECT_CLOSE(results[0], reference_of(one["y"]), 1e-9, 1e-10);
+    EXPECT_EQ(Shape(results[0].shape().dims().subspan(1)), layer->output_shape(layer->input_shape()));
+    Tensor total = sum(results[0] * reference_of(one["dy"]));
+    for (size_t i = 1; i < results.size(); ++i) {
+      EXPECT_CLOSE(results[i], reference_of(one["final"][i - 1]), 1e-9, 1e-10);
+      total = total + sum(square(results[i]));
     }
     expect_gradients(tape, total, {x}, layer->trainable_variables(), one["gradients"]);
   }
+}
+
+TEST(RecurrentLayers, BothWaysGiveAndTakeStates) {
+  const Tensor x = random_normal({2, 4, 3}, 0, 1, {.seed = 1}).eval();
+  std::vector<Tensor> inputs{x};
+  for (uint64_t i = 0; i < 4; ++i) inputs.push_back(random_normal({2, 5}, 0, 1, {.seed = 2 + i}).eval());
+  Bidirectional both(LSTM(5, {.return_state = true}));
+  const std::vector<Tensor> results = both(inputs);
+  ASSERT_EQ(results.size(), 5u);
+  LSTM one_way(5), back(5, {.go_backwards = true});
+  one_way.ensure_built({4, 3});
+  back.ensure_built({4, 3});
+  for (size_t i = 0; i < 3; ++i) {
+    one_way.weights()[i].assign(both.weights()[i]);
+    back.weights()[i].assign(both.weights()[3 + i]);
+  }
+  const RecurrentResult a = one_way.run(x, {.initial_states = {inputs[1], inputs[2]}});
+  const RecurrentResult b = back.run(x, {.initial_states = {inputs[3], inputs[4]}});
+  EXPECT_CLOSE(results[0], concat({a.output, b.output}, -1), 1e-6, 1e-6);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_CLOSE(results[1 + i], a.states[i], 1e-6, 1e-6);
+    EXPECT_CLOSE(results[3 + i], b.states[i], 1e-6, 1e-6);
+  }
+  EXPECT_ERROR(both(x), ValueError, "gives 5 outputs");
+  EXPECT_ERROR(both({x, inputs[1]}), ValueError, "equally many initial states");
+  EXPECT_ERROR(both({x, inputs[1], inputs[2]}), ValueError, "takes 2 initial states, got 1");
+  EXPECT_ERROR(one_way({x, inputs[1], x}), ShapeError, "an initial state must be");
 }
 
 TEST(AttentionLayers, AgreeWithKeras) {
@@ -123,7 +147,8 @@ TEST(AttentionLayers, AgreeWithKeras) {
     layer(query, value, call);
     assign_all(layer.trainable_variables(), one["weights"]);
     GradientTape tape;
-    const Tensor y = layer(query, value, call);
+    const Tensor y = cross && !call.use_causal_mask.value() && call.key.defined() ? layer({query, value, call.key})[0]
+                                                                                  : layer(query, value, call);
     // Keras rounds the scale to float32.
     EXPECT_CLOSE(y, reference_of(one["y"]), 1e-6, 1e-7);
     std::vector<Variable> sources{query};
