@@ -24,12 +24,13 @@ struct {
 
 void add_options(Arguments& arguments) {
   arguments.value("ACTION", options.action, "ls, verify or show", true)
-      .value("PATH", options.path, "a checkpoint, a folder of checkpoints, or (show, verify) a file of weights", true)
+      .value("PATH", options.path,
+             "a checkpoint, a folder of checkpoints, or (show, verify) a file of weights or a model", true)
       .flag("--json", options.json, "print JSON")
       .footer(
           "ls      the checkpoints of a folder, newest first, with those that are damaged or incomplete\n"
           "verify  reads every byte and compares checksums; exit code 1 when one does not match\n"
-          "show    what the newest valid one holds: place of the run, metrics, tensors");
+          "show    what one holds, of a folder the newest valid one: place of the run, metrics, tensors");
 }
 
 ordered_json info_json(const CheckpointInfo& info) {
@@ -46,8 +47,9 @@ std::string place_of(const CheckpointInfo& info) {
                         : fmt::format("epoch {}, step {}", info.epoch + 1, info.step);
 }
 
+// Of weights, or of a model.
 bool is_weights_file(const std::string& path) {
-  return path.ends_with(".safetensors") && std::filesystem::is_regular_file(path);
+  return (path.ends_with(".safetensors") || path.ends_with(".iso")) && std::filesystem::is_regular_file(path);
 }
 
 // Those of the path; FileError when there are none at all.
@@ -134,7 +136,11 @@ int show() {
     if (!options.json) fmt::print("{}: weights\n", options.path);
   } else {
     std::vector<std::string> rejected;
-    const std::optional<Checkpoint> newest = read_newest_checkpoint(options.path, &rejected);
+    // One that is named is shown or refused; of a folder the newest that is valid.
+    const std::optional<Checkpoint> newest =
+        std::filesystem::exists(std::filesystem::path(options.path) / "manifest.json")
+            ? read_checkpoint(options.path)
+            : read_newest_checkpoint(options.path, &rejected);
     for (const std::string& why : rejected) fmt::print(stderr, "isochron: passed over {}\n", why);
     if (!newest) fail<FileError>("checkpoint", "{}: there is no valid checkpoint", options.path);
     tensors = newest->state.tensors();

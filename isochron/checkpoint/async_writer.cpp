@@ -11,6 +11,7 @@
 #include "isochron/base/clock.h"
 #include "isochron/base/native_stack.h"
 #include "isochron/base/signals_blocked.h"
+#include "isochron/checkpoint/safetensors.h"
 #include "isochron/checkpoint/weights_file.h"
 
 namespace isochron {
@@ -172,7 +173,10 @@ SaveOutcome AsyncWriter::write(const SaveTarget& target) {
       for (const auto& [name, tensor] : weights) outcome.need_bytes += tensor.spec().bytes();
       if (const auto parent = std::filesystem::path(target.path).parent_path(); !parent.empty())
         std::filesystem::create_directories(parent);
-      write_weights_file(target.path, weights);
+      if (target.metadata.empty())
+        write_weights_file(target.path, weights);
+      else
+        write_safetensors(target.path, weights, target.metadata);
       outcome.info.bytes = outcome.need_bytes;
     }
     outcome.saved = true;

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -26,6 +27,8 @@ struct SaveTarget {
   int64_t id = 0;  // given back in the outcome
   // Not empty: a file of weights in the format its name tells, of these tensors (name in the state, name in the file).
   std::vector<std::pair<std::string, std::string>> weights = {};
+  // Not empty: a safetensors file of them with this beside them, whatever its name.
+  std::map<std::string, std::string> metadata = {};
 };
 
 struct SaveOutcome {

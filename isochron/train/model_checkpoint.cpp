@@ -13,6 +13,7 @@
 #include "isochron/checkpoint/state_dict.h"
 #include "isochron/checkpoint/weights_file.h"
 #include "isochron/train/checkpoint_path.h"
+#include "isochron/train/model_file.h"
 #include "isochron/train/train_run.h"
 #include "isochron/train/train_state.h"
 
@@ -53,6 +54,9 @@ ModelCheckpoint::ModelCheckpoint(std::string filepath, Options options)
     : filepath_(std::move(filepath)), options_(std::move(options)) {
   if (filepath_.empty()) fail<ValueError>("ModelCheckpoint", "needs a filepath");
   if (options_.save_weights_only) weights_format("ModelCheckpoint", filepath_);
+  if (!options_.save_weights_only && filepath_.ends_with(".keras"))
+    fail<ValueError>("ModelCheckpoint", "\"{}\": models are saved as .iso, weights for Keras as .weights.h5",
+                     filepath_);
   if (!options_.save_weights_only && names_weights(filepath_))
     fail<ValueError>(
         "ModelCheckpoint",
@@ -72,6 +76,7 @@ ModelCheckpoint::ModelCheckpoint(std::string filepath, Options options)
 }
 
 void ModelCheckpoint::on_train_begin(const Logs&) {
+  if (!options_.save_weights_only && to_file()) (void)model_file(*model());  // what can't be saved is told now
   best_ = options_.initial_value_threshold;
   since_last_ = 0;
   expected_ = false;
@@ -79,6 +84,8 @@ void ModelCheckpoint::on_train_begin(const Logs&) {
   began_ns_ = unix_ns();
   remove_leftovers(parent_of(filepath_.substr(0, filepath_.find('{'))));
 }
+
+bool ModelCheckpoint::to_file() const { return options_.save_weights_only || names_model_file(filepath_); }
 
 bool ModelCheckpoint::due(const TrainRun& run) {
   if (run.epoch_ended() != options_.save_freq.by_epoch()) return false;
@@ -126,8 +133,8 @@ void ModelCheckpoint::save(TrainRun& run, const std::string& path, double value)
 void ModelCheckpoint::on_abort(TrainRun& run, const std::string&) {
   const bool one_name = filepath_.find('{') == std::string::npos && !options_.save_best_only;
   std::string ending;
-  for (const char* known : {".safetensors", ".npz", ".weights.h5"})
-    if (options_.save_weights_only && filepath_.ends_with(known)) ending = known;
+  for (const char* known : {".safetensors", ".npz", ".weights.h5", ".iso"})
+    if (to_file() && filepath_.ends_with(known)) ending = known;
   const std::string folder = parent_of(filepath_.substr(0, filepath_.find('{')));
   save(run, one_name ? filepath_ : (std::filesystem::path(folder) / ("aborted" + ending)).string(), std::nan(""));
 }
@@ -232,13 +239,13 @@ void ModelCheckpoint::find_generations(const std::map<std::string, double>& valu
   std::vector<std::pair<int64_t, Generation>> found;
   for (const std::string& path : paths_like(filepath_)) {
     struct stat file {};
-    if (lstat(path.c_str(), &file) != 0 || options_.save_weights_only != S_ISREG(file.st_mode)) continue;
-    if (!options_.save_weights_only && !S_ISDIR(file.st_mode)) continue;
+    if (lstat(path.c_str(), &file) != 0 || to_file() != S_ISREG(file.st_mode)) continue;
+    if (!to_file() && !S_ISDIR(file.st_mode)) continue;
     int64_t when = int64_t{file.st_mtim.tv_sec} * 1'000'000'000 + file.st_mtim.tv_nsec + kFileClockTick;
     const auto known = values.find(path);
     Generation generation{path, known == values.end() ? std::nan("") : known->second, Generation::State::kept};
     try {
-      if (!options_.save_weights_only) {
+      if (!to_file()) {
         const CheckpointInfo info = read_checkpoint_info(path);
         when = info.saved_at_ns;
         if (known == values.end() && monitor_) generation.value = logs_value(info.logs, monitor_->metric());

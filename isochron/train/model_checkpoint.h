@@ -8,12 +8,15 @@
 //       std::make_shared<ModelCheckpoint>("run/ckpt-{epoch:04d}-{val_loss:.2f}",
 //                                         ModelCheckpoint::Options{.keep_last = 3})}});
 //   model.fit(x, y, {.epochs = 100, .resume = "run"});                 // goes on at the newest of them
+//   std::make_shared<ModelCheckpoint>("best.iso", ModelCheckpoint::Options{.save_best_only = true});  // as
+//   model.save()
 //
 //   // Or without a thought: a run that is killed goes on when it is started again.
 //   model.fit(x, y, {.epochs = 100, .callbacks = {std::make_shared<BackupAndRestore>("backup")}});
 //
-// A whole state is a folder (checkpoint/store.h): weights, optimizer, random numbers, metrics, callbacks, history,
-// epoch, step and place in the data, so that going on gives the same losses to the bit. docs/checkpoints.md tells more.
+// A path that ends in .iso is a file for load_model(): the model, its weights and its optimizer. A whole state is a
+// folder (checkpoint/store.h): weights, optimizer, random numbers, metrics, callbacks, history, epoch, step and place
+// in the data, so that going on gives the same losses to the bit. docs/checkpoints.md tells more.
 #pragma once
 
 #include <optional>
@@ -77,6 +80,7 @@ class ModelCheckpoint : public Callback {
     double value;  // of the monitored metric; NaN: unknown
     State state;
   };
+  bool to_file() const;
   bool due(const TrainRun& run);
   void save(TrainRun& run, const std::string& path, double value);
   void done(TrainRun& run, const SaveOutcome& outcome, int epoch);

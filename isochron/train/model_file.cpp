@@ -78,15 +78,28 @@ std::vector<AnyMetric> read_metrics(ConfigReader& reader, const Config& config) 
   return out;
 }
 
+Config write_by_output(ConfigWriter& writer, const MetricsByOutput& metrics) {
+  if (metrics.named().empty()) return write_metrics(writer, metrics.all());
+  Config named = Config::object();
+  for (const auto& [output, list] : metrics.named()) named.set(output, write_metrics(writer, list));
+  return named;
+}
+MetricsByOutput read_by_output(ConfigReader& reader, const Config& config) {
+  const auto* named = std::get_if<Config::Members>(&config.value);
+  if (!named) return MetricsByOutput(read_metrics(reader, config));
+  std::vector<std::pair<std::string, std::vector<AnyMetric>>> by_output;
+  for (const auto& [output, list] : *named) by_output.emplace_back(output, read_metrics(reader, list));
+  return MetricsByOutput(std::move(by_output));
+}
+
 Config write_compile(ConfigWriter& writer, const CompileOptions& options) {
   Config out = Config::object();
   out.set("loss", write_per_output(writer, options.loss,
                                    [&](const AnyLoss& loss) { return loss ? writer.object(*loss) : Config(); }));
   out.set("loss_weights",
           write_per_output(writer, options.loss_weights, [&](double weight) { return writer.write(weight); }));
-  Config named = Config::object();
-  for (const auto& [output, metrics] : options.metrics.named()) named.set(output, write_metrics(writer, metrics));
-  out.set("metrics", options.metrics.named().empty() ? write_metrics(writer, options.metrics.all()) : named);
+  out.set("metrics", write_by_output(writer, options.metrics));
+  out.set("weighted_metrics", write_by_output(writer, options.weighted_metrics));
   for (const auto& [name, policy] : kPolicies)
     if (policy == options.nan_policy) out.set("nan_policy", text(name));
   return out;
@@ -99,14 +112,9 @@ CompileOptions read_compile(ConfigReader& reader, const Config& config) {
   });
   options.loss_weights = read_per_output<double>(reader, config.at("loss_weights"),
                                                  [&](const Config& weight) { return reader.read<double>(weight); });
-  const Config& metrics = config.at("metrics");
-  if (const auto* named = std::get_if<Config::Members>(&metrics.value)) {
-    std::vector<std::pair<std::string, std::vector<AnyMetric>>> by_output;
-    for (const auto& [output, list] : *named) by_output.emplace_back(output, read_metrics(reader, list));
-    options.metrics = MetricsByOutput(std::move(by_output));
-  } else {
-    options.metrics = MetricsByOutput(read_metrics(reader, metrics));
-  }
+  options.metrics = read_by_output(reader, config.at("metrics"));
+  if (const Config* weighted = config.find("weighted_metrics"))
+    options.weighted_metrics = read_by_output(reader, *weighted);
   const auto policy = reader.read<std::string>(config.at("nan_policy"));
   for (const auto& [name, value] : kPolicies)
     if (policy == name) options.nan_policy = value;
@@ -282,15 +290,16 @@ std::shared_ptr<Model> model_from(const SafetensorsFile& file, const LoadModelOp
 
 }  // namespace
 
-void Model::save(const std::string& path) const {
+ModelFile model_file(const Model& model) {
   ConfigWriter writer;
-  Config config = Config::object({{"model", writer.object(*this)}});
+  Config config = Config::object({{"model", writer.object(model)}});
   // Sequential and functional models say themselves what they were built for.
-  if (built() && typeid(*this) != typeid(Sequential) && !graph_) config.set("input_shape", writer.write(input_shape()));
+  if (model.built() && typeid(model) != typeid(Sequential) && !model.graph())
+    config.set("input_shape", writer.write(model.input_shape()));
   NamedTensors tensors;
-  const std::vector<NamedWeight> weights = weights_by_structure(*this);
+  const std::vector<NamedWeight> weights = weights_by_structure(model);
   for (const NamedWeight& weight : weights) tensors.emplace_back(kWeights + weight.name, weight.variable);
-  const std::vector<Layer*> layers = all_layers(const_cast<Model&>(*this));
+  const std::vector<Layer*> layers = all_layers(const_cast<Model&>(model));
   std::vector<int64_t> frozen, mixed;
   for (size_t i = 0; i < layers.size(); ++i) {
     if (!layers[i]->trainable()) frozen.push_back(static_cast<int64_t>(i));
@@ -300,13 +309,20 @@ void Model::save(const std::string& path) const {
   }
   config.set("frozen", writer.write(frozen));
   config.set("mixed_bfloat16", writer.write(mixed));
-  if (training_) {
-    config.set("compile", write_compile(writer, training_->options));
-    config.set("optimizer", write_optimizer(writer, *training_->options.optimizer, weights, tensors));
+  if (const auto& training = model.training()) {
+    config.set("compile", write_compile(writer, training->options));
+    config.set("optimizer", write_optimizer(writer, *training->options.optimizer, weights, tensors));
   }
   config.set("random", writer.write(std::pair(get_seed(), random_counter())));
-  write_safetensors(path, tensors,
-                    {{"format", kFormat}, {"version", std::to_string(kVersion)}, {"config", config.to_json()}});
+  return {std::move(tensors),
+          {{"format", kFormat}, {"version", std::to_string(kVersion)}, {"config", config.to_json()}}};
+}
+
+bool names_model_file(const std::string& path) { return path.ends_with(".iso"); }
+
+void Model::save(const std::string& path) const {
+  const ModelFile file = model_file(*this);
+  write_safetensors(path, file.tensors, file.metadata);
 }
 
 std::shared_ptr<Model> load_model(const std::string& path, LoadModelOptions options) {

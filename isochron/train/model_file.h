@@ -11,9 +11,11 @@
 // those of a later version; sizes are checked against the file before anything is allocated.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 
+#include "isochron/checkpoint/safetensors.h"
 #include "isochron/nn/model.h"
 
 namespace isochron {
@@ -26,5 +28,14 @@ struct LoadModelOptions {
 };
 
 std::shared_ptr<Model> load_model(const std::string& path, LoadModelOptions options = {});
+
+// What save() writes, for those who write it themselves; values are not copied.
+struct ModelFile {
+  NamedTensors tensors;
+  std::map<std::string, std::string> metadata;
+};
+ModelFile model_file(const Model& model);
+// Whether a path ends in ".iso".
+bool names_model_file(const std::string& path);
 
 }  // namespace isochron

@@ -7,6 +7,7 @@
 #include "isochron/checkpoint/weight_names.h"
 #include "isochron/checkpoint/weights_file.h"
 #include "isochron/timeline/timeline.h"
+#include "isochron/train/model_file.h"
 
 namespace isochron {
 namespace {
@@ -49,18 +50,30 @@ void Saver::expect(bool weights_only) {
 void Saver::take_copy(CheckpointInfo info, const StateDict& rest) {
   ScopedSpan span(Phase::checkpoint, "snapshot");
   const int64_t begin = monotonic_ns();
-  bool weights_only = true;
+  bool weights_only = true, models_only = true;
+  NamedTensors of_files;  // of models: what they hold, beside the state
   std::vector<SaveTarget> targets;
   const int64_t earlier = last_id_;
   for (SaveRequest& request : requests_) {
-    weights_only = weights_only && request.weights_only;
-    SaveTarget target{.path = request.path, .info = info, .id = ++last_id_, .weights = {}};
-    if (request.weights_only) target.weights = weights_in_file(model_, request.path);
+    SaveTarget target{.path = request.path, .info = info, .id = ++last_id_};
+    if (!request.weights_only && names_model_file(request.path)) {
+      ModelFile file = model_file(model_);
+      target.metadata = std::move(file.metadata);
+      for (const auto& [name, tensor] : file.tensors) target.weights.emplace_back("file/" + name, name);
+      if (of_files.empty())
+        for (auto& [name, tensor] : file.tensors) of_files.emplace_back("file/" + name, tensor.eval());
+    } else {
+      models_only = false;
+      weights_only = weights_only && request.weights_only;
+      if (request.weights_only) target.weights = weights_in_file(model_, request.path);
+    }
     targets.push_back(std::move(target));
     open_.emplace(last_id_, Open{std::move(request)});
   }
   requests_.clear();
-  const bool copied = writer_.submit(tensors(weights_only, rest), std::move(targets));
+  NamedTensors all = models_only ? NamedTensors() : tensors(weights_only, rest);
+  all.insert(all.end(), of_files.begin(), of_files.end());
+  const bool copied = writer_.submit(all, std::move(targets));
   summary_.stall_seconds += seconds_between(begin, monotonic_ns());
   deliver();
   // Saves that failed have made room for this one.

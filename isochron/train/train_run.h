@@ -15,6 +15,7 @@ namespace isochron {
 struct SaveRequest {
   std::string path = {};
   bool weights_only = false;  // to a file, in the format the end of its name tells
+  // A path that ends in .iso: the model as Model::save() writes it.
   // In the training thread, when it is on the disk, or has failed for the first time.
   std::function<void(const SaveOutcome&)> done = {};
 };

@@ -241,6 +241,9 @@ def damage(target, isochron):
                 shown = command("show", place)
                 if json.loads(shown.stdout)["total_steps"] != older["total_steps"] or newest not in shown.stderr:
                     raise Failure(f"{name}, byte {at}: did not fall back: {shown.stderr}")
+                named = command("show", newest)
+                if named.returncode == 0 or newest not in named.stderr:
+                    raise Failure(f"{name}, byte {at}: showed another one than was named")
             with open(path, "wb") as file:
                 file.write(sound)
     finally:

@@ -60,6 +60,32 @@ TEST(ModelCheckpoint, NamesFilesAsKerasDoes) {
   EXPECT_THROW(checkpoint("w", {.monitor = "zeal", .save_best_only = true}), ValueError);
 }
 
+TEST(ModelCheckpoint, SavesModelsToLoad) {
+  const TempFolder folder;
+  Problem problem;
+  const History history = problem.fit(
+      5, {checkpoint(folder.file("m-{epoch}.iso"), {.keep_last = 2}), checkpoint(folder.file("state-{epoch}")),
+          checkpoint(folder.file("w.safetensors"), {.save_weights_only = true})});
+  EXPECT_THAT(names_in(folder.path()), ElementsAre("m-4.iso", "m-5.iso", "state-1", "state-2", "state-3", "state-4",
+                                                   "state-5", "w.safetensors"));
+  EXPECT_TRUE(history.checkpoints().last_on_disk);
+  // Training goes on from the file as it does from the model.
+  const std::shared_ptr<Model> earlier = load_model(folder.file("m-4.iso")), last = load_model(folder.file("m-5.iso"));
+  EXPECT_TRUE(allclose(last->predict(problem.x), problem.model.predict(problem.x), 0, 0));
+  EXPECT_FALSE(allclose(earlier->predict(problem.x), problem.model.predict(problem.x), 0, 0));
+  const FitOptions once{.batch_size = 8, .shuffle = false, .verbose = 0};
+  EXPECT_EQ(last->fit(problem.x, problem.y, once)["loss"], problem.model.fit(problem.x, problem.y, once)["loss"]);
+
+  Sequential odd{Input({4}), Lambda([](const Tensor& x) { return x * 2.0; }), Dense(1)};
+  odd.compile({.optimizer = "sgd", .loss = "mse"});
+  EXPECT_THAT(message_of([&] {
+                odd.fit(problem.x, problem.y, {.verbose = 0, .callbacks = {checkpoint(folder.file("odd.iso"))}});
+              }),
+              HasSubstr("Lambda"));
+  EXPECT_EQ(odd.optimizer().iterations().item<int64_t>(), 0) << "told before training";
+  EXPECT_THROW(checkpoint("m.keras"), ValueError);
+}
+
 TEST(ModelCheckpoint, SavesWeightsEveryFiveEpochsInEveryFormat) {
   for (const char* ending : {"safetensors", "npz", "weights.h5"}) {
     const TempFolder folder;
