@@ -3,6 +3,7 @@
 #include <exception>
 
 #include "isochron/base/cache_folder.h"
+#include "isochron/base/interrupt.h"
 #include "isochron/data/optimize.h"
 #include "isochron/data/stages.h"
 
@@ -29,6 +30,7 @@ void Pipeline::begin() {
   consumer_->begin_pass();
   if (std::exchange(restored_, false)) return;  // goes on where the state was taken
   root_->begin(epoch_++);
+  taken_ = 0;
 }
 
 bool Pipeline::next(Element& out) {
@@ -39,6 +41,7 @@ bool Pipeline::next(Element& out) {
     const bool more = root_->next(*consumer_, out);
     consumer_->since_ns.store(0, std::memory_order_relaxed);
     if (!more) consumer_->note_disk_reads();
+    taken_ += more;
     return more;
   } catch (...) {
     if (fault_count() == faults) set_last_fault(run_.fault_of(*consumer_, std::current_exception()));
@@ -51,7 +54,16 @@ std::string Pipeline::state() {
   writer.put(ahead_);
   writer.put(hashed(fingerprint_));
   writer.put(epoch_);
-  root_->save(writer);
+  writer.put(taken_);
+  StateWriter place;
+  bool known = true;
+  try {
+    root_->save(place);
+  } catch (const StallError&) {
+    known = false;
+  }
+  writer.put(known);
+  if (known) writer.put(place.take());
   return writer.take();
 }
 
@@ -64,7 +76,18 @@ void Pipeline::restore(std::string_view state) {
     fail<StateError>("restore", "the state was taken of a pipeline with other stages than this one, which ends in {}",
                      plan_->describe());
   epoch_ = reader.get<uint64_t>();
-  root_->restore(reader);
+  taken_ = reader.get<int64_t>();
+  if (reader.get<bool>()) {
+    const std::string place = reader.get_string();
+    StateReader of_root(place);
+    root_->restore(of_root);
+  } else if (epoch_ > 0) {
+    const int64_t wanted = std::exchange(taken_, 0);
+    consumer_->begin_pass();
+    root_->begin(epoch_ - 1);
+    Element dropped;
+    while (taken_ < wanted && next(dropped)) continue;
+  }
   restored_ = true;
 }
 

@@ -22,7 +22,8 @@ class Pipeline {
   bool next(Element& out);
 
   // The place before the next element, exact and independent of threads. restore() may be called on any pipeline of
-  // the same plan.
+  // the same plan. Of a stream that is stuck in a function that never returns, and was to be waited for no longer
+  // (base/interrupt.h), the place is the number of elements taken: restore() makes those again and drops them.
   std::string state();
   void restore(std::string_view state);
   // Whether a state was taken of a pipeline made with `ahead`.
@@ -41,7 +42,8 @@ class Pipeline {
   std::unique_ptr<Stream> root_;
   std::unique_ptr<Worker> consumer_;
   std::optional<Visible> visible_;
-  uint64_t epoch_;  // of the next pass to begin
+  uint64_t epoch_;     // of the next pass to begin
+  int64_t taken_ = 0;  // of the pass under way
   bool restored_ = false;
 };
 

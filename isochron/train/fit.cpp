@@ -137,6 +137,7 @@ class Trainer : public TrainRun {
     }
     const std::string saved = saver_.finish();
     history_.checkpoints_ = saver_.summary();
+    if (!history_.epochs_.empty()) model_.optimizer().finalize_variable_values(model_.trainable_variables());
     callbacks_.each([&](Callback& callback) { callback.on_train_end(logs_); });
     if (!history_.checkpoints_.last_on_disk)
       fmt::print(stderr, "{}\n", saved);
@@ -207,11 +208,8 @@ class Trainer : public TrainRun {
     state.put("fit/stop_training", model_.stop_training);
     state.put("fit/rows", feed_ ? 0 : train_.rows());
     state.put("fit/batch_size", feed_ ? 0 : options_.batch_size);
-    try {
-      if (feed_) state.put("fit/cursor", feed_->state());
-      if (validation_feed_) state.put("fit/validation_cursor", validation_feed_->state());
-    } catch (const StallError&) {
-    }
+    if (feed_) state.put("fit/cursor", feed_->state());
+    if (validation_feed_) state.put("fit/validation_cursor", validation_feed_->state());
     state.put_all("history", history_.state());
     put_callback_states(state, options_.callbacks);
   }
@@ -233,15 +231,7 @@ class Trainer : public TrainRun {
     options_.initial_epoch = static_cast<int>(state.integer("fit/initial_epoch"));
     seed_ = static_cast<uint64_t>(state.integer("fit/seed"));
     model_.stop_training = state.integer("fit/stop_training") != 0;
-    if (feed_ && state.has("fit/cursor")) {
-      feed_->restore(state.text("fit/cursor"));
-    } else if (feed_ && step_ > 0) {
-      progress_.say(
-          fmt::format("resume: the place in the data is not in {}, whose input was stuck: epoch {} begins anew",
-                      checkpoint.info.path, epoch_ + 1));
-      step_ = 0;
-      state_.reset_metrics();
-    }
+    if (feed_ && state.has("fit/cursor")) feed_->restore(state.text("fit/cursor"));
     if (validation_feed_ && state.has("fit/validation_cursor"))
       validation_feed_->restore(state.text("fit/validation_cursor"));
     history_.restore(state.part("history"));
@@ -441,13 +431,14 @@ History Model::fit(const Tensors& x, const Tensors& y, FitOptions options) {
   compiled(*this, "fit");
   check_fit_options(options);
   Columns train = columns_of(*this, "fit", x, y, options.sample_weight);
-  if (!options.class_weight.empty()) train.weight = {class_weights("fit", train, options.class_weight)};
   std::optional<Columns> validation;
   if (options.validation_data) {
     validation = validation_columns(*this, options);
   } else if (options.validation_split > 0) {
     validation = split_off("fit", train, options.validation_split);
   }
+  // Validation counts every class alike, as in Keras.
+  if (!options.class_weight.empty()) train.weight = {class_weights("fit", train, options.class_weight)};
   for (const Tensor* column : train.used(true)) column->eval();
   const std::shared_ptr<const data::Dataset> batches =
       options.validation_data ? options.validation_data->dataset : nullptr;

@@ -54,7 +54,7 @@ Sequential small_model() {
 
 // Elements (x, y) of which `stuck` waits at the gate.
 data::Dataset gated(std::shared_ptr<Gate> gate, int64_t stuck, int64_t threads) {
-  const Tensor x = ones({40, 3}), y = ones({40, 1});
+  const Tensor x = random_normal({40, 3}, 0, 1, {.seed = 5}).eval(), y = ones({40, 1});
   return data::from_tensor_slices(x, y)
       .map(
           [=](const Tensor& a, const Tensor& b, const data::ElementContext& at) {
@@ -158,34 +158,6 @@ TEST(Watchdog, NamesTheRank) {
   EXPECT_THAT(reports.texts[0], HasSubstr("rank      3 of 8, on "));
 }
 
-TEST(Watchdog, AbortsWithACheckpointFromWhichTrainingGoesOnExactly) {
-  const TempFolder folder;
-  const auto gate = std::make_shared<Gate>(), open = std::make_shared<Gate>();
-  open->open = true;
-  Reports reports;
-  set_seed(3);
-  Sequential whole = small_model(), model = small_model();
-  for (Sequential* each : {&whole, &model}) each->build({4, 3});
-  model.set_weights(whole.get_weights());
-  const History expected = whole.fit(gated(open, 13, 2), {.epochs = 3, .verbose = 0});
-  const auto saving = std::make_shared<ModelCheckpoint>(folder.file("c-{epoch}"));
-  std::string message;
-  try {
-    const data::Dataset input = gated(gate, 13, 2);
-    model.fit(input, {.epochs = 3, .verbose = 0, .callbacks = {saving}, .watchdog = reports.options(OnStall::abort)});
-  } catch (const StallError& error) {
-    message = error.what();
-  }
-  gate->open = true;
-  EXPECT_THAT(message, HasSubstr("the last one is on disk: " + folder.file("aborted")));
-  const CheckpointInfo info = verify_checkpoint(folder.file("aborted"));
-  EXPECT_EQ(info.epoch, 0);
-  EXPECT_EQ(info.step, 3);
-  Sequential fresh = small_model();
-  const History resumed = fresh.fit(gated(open, 13, 2), {.epochs = 3, .verbose = 0, .resume = folder.path()});
-  EXPECT_EQ(resumed.metrics(), expected.metrics());
-}
-
 // The same rows where elements have no numbers: behind a filter, and out of a generator that is itself what gets stuck.
 data::Dataset gated_filter(std::shared_ptr<Gate> gate, int64_t stuck, int64_t threads) {
   return gated(std::move(gate), stuck, threads)
@@ -199,27 +171,32 @@ data::Dataset gated_generator(std::shared_ptr<Gate> gate, int64_t stuck, int64_t
            return [=, next = int64_t{0}]() mutable -> std::optional<data::Element> {
              if (next == 40) return std::nullopt;
              if (next++ == stuck) wait_at_a_gate(*gate);
-             return data::make_element(ones({3}).eval(), ones({1}).eval());
+             return data::make_element(full({3}, 0.01 * static_cast<double>(next)).eval(), ones({1}).eval());
            };
          })
       .batch(4)
       .prefetch();
 }
 
-struct StuckStream {
+struct StuckInput {
   const char* name;
   decltype(&gated) make;
 };
 // The name of the test, instead of an address that differs from build to build.
-void PrintTo(const StuckStream& stream, std::ostream* out) { *out << stream.name; }
-class WatchdogAbortsStreams : public testing::TestWithParam<StuckStream> {};
+void PrintTo(const StuckInput& input, std::ostream* out) { *out << input.name; }
+class WatchdogAborts : public testing::TestWithParam<StuckInput> {};
 
-// Nobody can tell the place of a stream that is stuck; the weights are those of the last step all the same.
-TEST_P(WatchdogAbortsStreams, WithACheckpointFromWhichTheEpochBeginsAnew) {
+// Nobody can tell the place of a stream that is stuck: what it gave before is made again.
+TEST_P(WatchdogAborts, WithACheckpointFromWhichTrainingGoesOnExactly) {
   const TempFolder folder;
-  const auto gate = std::make_shared<Gate>();
+  const auto gate = std::make_shared<Gate>(), open = std::make_shared<Gate>();
+  open->open = true;
   Reports reports;
-  Sequential model = small_model();
+  set_seed(3);
+  Sequential whole = small_model(), model = small_model();
+  for (Sequential* each : {&whole, &model}) each->build({4, 3});
+  model.set_weights(whole.get_weights());
+  const History expected = whole.fit(GetParam().make(open, 13, 2), {.epochs = 3, .verbose = 0});
   const auto saving = std::make_shared<ModelCheckpoint>(folder.file("c-{epoch}"));
   std::string message;
   try {
@@ -231,21 +208,17 @@ TEST_P(WatchdogAbortsStreams, WithACheckpointFromWhichTheEpochBeginsAnew) {
   gate->open = true;
   EXPECT_THAT(message, AllOf(HasSubstr("ended by the watchdog after 3 steps"),
                              HasSubstr("the last one is on disk: " + folder.file("aborted"))));
-  EXPECT_EQ(verify_checkpoint(folder.file("aborted")).step, 3);
+  const CheckpointInfo info = verify_checkpoint(folder.file("aborted"));
+  EXPECT_EQ(info.epoch, 0);
+  EXPECT_EQ(info.step, 3);
   Sequential fresh = small_model();
-  fresh.build({4, 3});
-  fresh.load_weights(folder.file("aborted"));
-  EXPECT_TRUE(same_elements(fresh.get_weights()[0], model.get_weights()[0]));
-  testing::internal::CaptureStderr();
-  const History resumed = fresh.fit(GetParam().make(gate, 13, 2), {.epochs = 3, .verbose = 2, .resume = folder.path()});
-  EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              AllOf(HasSubstr("whose input was stuck: epoch 1 begins anew"), HasSubstr("aborted: epoch 1, step 1, ")));
-  EXPECT_EQ(resumed.epochs().size(), 3u);
+  const History resumed = fresh.fit(GetParam().make(open, 13, 2), {.epochs = 3, .verbose = 0, .resume = folder.path()});
+  EXPECT_EQ(resumed.metrics(), expected.metrics());
 }
 
-INSTANTIATE_TEST_SUITE_P(FilterAndGenerator, WatchdogAbortsStreams,
-                         testing::Values(StuckStream{"filter", &gated_filter},
-                                         StuckStream{"generator", &gated_generator}));
+INSTANTIATE_TEST_SUITE_P(NumbersFilterAndGenerator, WatchdogAborts,
+                         testing::Values(StuckInput{"numbers", &gated}, StuckInput{"filter", &gated_filter},
+                                         StuckInput{"generator", &gated_generator}));
 
 TEST(Watchdog, SaysNothingWhileStepsEnd) {
   Reports reports;
