@@ -70,8 +70,9 @@ struct WatchdogOptions {
 struct CompileOptions {
   AnyOptimizer optimizer = "rmsprop";
   PerOutput<AnyLoss> loss = {};  // an output that is not named has none, and no targets
-  MetricsByOutput metrics = {};
+  MetricsByOutput metrics = {};  // every example counts alike
   PerOutput<double> loss_weights = {};
+  MetricsByOutput weighted_metrics = {};  // by sample_weight and class_weight; "weighted_…" where a name is taken
   NanPolicy nan_policy = NanPolicy::raise;
 };
 

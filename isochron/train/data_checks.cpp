@@ -25,6 +25,10 @@ void check_fit_options(const FitOptions& o) {
   if (o.validation_steps && *o.validation_steps < 1)
     fail<ValueError>("fit", "validation_steps must be at least 1, got {}", *o.validation_steps);
   if (o.verbose < 0 || o.verbose > 2) fail<ValueError>("fit", "verbose must be 0, 1 or 2, got {}", o.verbose);
+  for (const auto& [name, value] :
+       {std::pair("first_step_limit", o.watchdog.first_step_limit), std::pair("least_limit", o.watchdog.least_limit),
+        std::pair("times_usual", o.watchdog.times_usual)})
+    if (!(value > 0)) fail<ValueError>("fit", "{} of the watchdog must be positive, got {}", name, value);
   for (const auto& callback : o.callbacks)
     if (!callback) fail<ValueError>("fit", "a callback is null");
 }

@@ -25,13 +25,13 @@ TrainingState::TrainingState(Model& model, CompileOptions compile_options)
   const std::vector<std::string> names = model.output_names();
   const auto losses = places_by_output("compile", "loss", options.loss, names);
   const auto weights = places_by_output("compile", "loss_weights", options.loss_weights, names);
-  const auto metrics = options.metrics.by_output(names);
+  const auto metrics = options.metrics.by_output(names), weighted = options.weighted_metrics.by_output(names);
   for (size_t i = 0; i < names.size(); ++i) {
-    Output output{names[i], {}, 1, metrics[i], nullptr, {}};
+    Output output{names[i], {}, 1, metrics[i], weighted[i], nullptr, {}};
     if (losses[i]) output.loss = options.loss.values()[*losses[i]];
     if (weights[i]) output.weight = options.loss_weights.values()[*weights[i]];
     if (output.loss && names.size() > 1) output.loss_metric = std::make_shared<Mean>(names[i] + "_loss");
-    if (!output.loss && !output.metrics.empty() && !options.loss.empty())
+    if (!output.loss && !(output.metrics.empty() && output.weighted_metrics.empty()) && !options.loss.empty())
       fail<ValueError>("compile", "output \"{}\" has metrics and no loss: only outputs with a loss get targets",
                        names[i]);
     outputs_.push_back(std::move(output));
@@ -49,7 +49,7 @@ void TrainingState::reset_metrics() {
   loss_metric_.reset();
   for (const Output& output : outputs_) {
     if (output.loss_metric) output.loss_metric->reset();
-    for (const auto& metric : output.resolved) metric->reset();
+    for (const Measured& one : output.measured) one.metric->reset();
   }
 }
 
@@ -59,24 +59,42 @@ Logs TrainingState::logs() const {
   for (const Output& output : outputs_)
     if (output.loss_metric) out.emplace_back(output.loss_metric->name(), output.loss_metric->result().item());
   for (const Output& output : outputs_)
-    for (const auto& metric : output.resolved) {
-      const std::string name = outputs_.size() > 1 ? output.name + "_" + metric->name() : metric->name();
-      const std::vector<double> values = metric->result().to_vector<double>();
+    for (const Measured& one : output.measured) {
+      const std::vector<double> values = one.metric->result().to_vector<double>();
       for (size_t i = 0; i < values.size(); ++i)
-        out.emplace_back(values.size() == 1 ? name : fmt::format("{}_{}", name, i), values[i]);
+        out.emplace_back(values.size() == 1 ? one.name : fmt::format("{}_{}", one.name, i), values[i]);
     }
   return out;
 }
 
+// A name that is taken gets a number, or before that "weighted_", as in Keras.
+void TrainingState::resolve_metrics(Output& output, const TensorSpec& target, const TensorSpec& prediction) const {
+  const std::string prefix = outputs_.size() > 1 ? output.name + "_" : "";
+  const auto taken = [&](const std::string& name) {
+    return std::any_of(output.measured.begin(), output.measured.end(),
+                       [&](const Measured& one) { return one.name == name; });
+  };
+  const auto add = [&](const AnyMetric& given, bool weighted) {
+    const std::shared_ptr<Metric> metric = given.resolve(target, prediction);
+    std::string name = prefix + metric->name();
+    if (weighted && taken(name)) name = prefix + "weighted_" + metric->name();
+    const std::string base = name;
+    for (int n = 1; taken(name); ++n) name = fmt::format("{}_{}", base, n);
+    output.measured.push_back({std::move(name), metric, weighted});
+  };
+  for (const AnyMetric& metric : output.metrics) add(metric, false);
+  for (const AnyMetric& metric : output.weighted_metrics) add(metric, true);
+}
+
 namespace {
 
-// The weights of the loss when the prediction carries a mask: steps that do not count weigh nothing, and the others so
+// Weights where the prediction carries a mask: steps that do not count weigh nothing. For the loss the others weigh so
 // much more that the mean over all is the mean over them.
-Tensor counted_steps(const Tensor& prediction, const Tensor& weight) {
+Tensor counted_steps(const Tensor& prediction, const Tensor& weight, bool as_mean) {
   const Tensor mask = mask_of(prediction);
   if (!mask.defined() || prediction.rank() != mask.rank() + 1) return weight;
   const Tensor counts = cast(mask, is_floating(prediction.dtype()) ? prediction.dtype() : DType::float32);
-  const Tensor share = counts * (static_cast<double>(mask.elements()) / maximum(sum(counts), 1));
+  const Tensor share = as_mean ? counts * (static_cast<double>(mask.elements()) / maximum(sum(counts), 1)) : counts;
   if (!weight.defined()) return share;
   std::vector<int64_t> shape = weight.shape().to_vector();
   shape.resize(static_cast<size_t>(std::max(mask.rank(), weight.rank())), 1);
@@ -127,7 +145,7 @@ TensorList TrainingState::body(StepKind kind, Feed feed, const Columns& columns,
     const size_t weight_place = columns.x.size() + columns.y.size() + (columns.weight.size() > 1 ? with_loss : 0);
     targets[i] = {*target++, columns.weight.empty() ? Tensor() : batch[weight_place]};
     ++with_loss;
-    Tensor own = (*output.loss)(targets[i].y, predictions[i], counted_steps(predictions[i], targets[i].weight));
+    Tensor own = (*output.loss)(targets[i].y, predictions[i], counted_steps(predictions[i], targets[i].weight, true));
     if (own.rank() > 0) own = mean(own);
     if (output.loss_metric) count_in(*output.loss_metric, own);
     if (output.weight != 1) own = own * output.weight;
@@ -140,10 +158,10 @@ TensorList TrainingState::body(StepKind kind, Feed feed, const Columns& columns,
     Output& output = outputs_[i];
     if (!targets[i].y.defined()) continue;
     NodePhaseScope phase(Phase::metrics);
-    if (output.resolved.empty())
-      for (const AnyMetric& metric : output.metrics)
-        output.resolved.push_back(metric.resolve(targets[i].y.spec(), predictions[i].spec()));
-    for (const auto& metric : output.resolved) metric->update(targets[i].y, predictions[i], targets[i].weight);
+    if (output.measured.empty()) resolve_metrics(output, targets[i].y.spec(), predictions[i].spec());
+    for (const Measured& one : output.measured)
+      one.metric->update(targets[i].y, predictions[i],
+                         counted_steps(predictions[i], one.weighted ? targets[i].weight : Tensor(), false));
   }
   if (!training) return {};
 
@@ -263,7 +281,13 @@ StepResult TrainingState::step(StepKind kind, const Columns& columns, Feed feed,
       bad_loss_ = fmt::format("{}{}{}", error.what(), origin.empty() ? "" : ": ", origin);
     }
     if (options.nan_policy == NanPolicy::raise) throw NumericError("", std::exchange(bad_loss_, {}));
-    if (!warns) return StepResult::skipped;
+    if (!warns) {
+      // A step that is left out does not mend weights that are lost.
+      for (const Variable& weight : model_->weights())
+        if (!bad_numbers(weight.spec(), weight.raw_data()).empty())
+          throw NumericError("", std::exchange(bad_loss_, {}));
+      return StepResult::skipped;
+    }
   }
   plan.traced->run(arguments, results, /*check_numbers=*/false);
   return StepResult::not_finite;
@@ -282,7 +306,7 @@ std::vector<Variable> TrainingState::metric_variables() const {
   };
   for (const Output& output : outputs_) {
     if (output.loss_metric) add(*output.loss_metric);
-    for (const auto& metric : output.resolved) add(*metric);
+    for (const Measured& one : output.measured) add(*one.metric);
   }
   return all;
 }

@@ -73,19 +73,26 @@ class TrainingState {
     std::unique_ptr<TracedPlan> traced;
     bool checked = false;  // that it fits into memory
   };
+  struct Output;
+  void resolve_metrics(Output& output, const TensorSpec& target, const TensorSpec& prediction) const;
   const Plan* last_training_plan() const;
   Plan& plan_for(StepKind kind, const Columns& columns, Feed feed, int64_t count);
   TensorList body(StepKind kind, Feed feed, const Columns& columns, std::span<const Tensor> arguments);
   std::string origin_of_bad_loss(Plan& plan, const Columns& columns, int64_t first, int64_t count,
                                  const int64_t* indices, std::span<const void* const> arguments);
+  struct Measured {
+    std::string name;  // in logs
+    std::shared_ptr<Metric> metric;
+    bool weighted;
+  };
   // One output of the model and what compile() said of it.
   struct Output {
     std::string name;
     AnyLoss loss;
     double weight = 1;
-    std::vector<AnyMetric> metrics;
+    std::vector<AnyMetric> metrics, weighted_metrics;
     std::shared_ptr<Mean> loss_metric;  // with several outputs
-    std::vector<std::shared_ptr<Metric>> resolved;
+    std::vector<Measured> measured;     // once targets and predictions are known
   };
 
   static constexpr size_t kPlansKept = 64;

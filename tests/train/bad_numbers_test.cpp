@@ -111,6 +111,16 @@ TEST(BadNumbers, WeightsThatWereBadBeforeAreNamed) {
               HasSubstr("variable \"broken/kernel\" held nan before this step"));
 }
 
+// The root of 0 is finite, its slope is not: the first step ruins the weight, the second one tells.
+TEST(BadNumbers, AGradientThatWasNotFiniteIsToldByTheNextStep) {
+  for (const NanPolicy policy : {NanPolicy::raise, NanPolicy::skip}) {
+    Sequential model = model_with({"root", [](const Tensor& x) { return sqrt(x); }}, policy);
+    EXPECT_THAT(error_of(model, column({0, 1, 1, 1}), column({0, 0, 0, 0})),
+                AllOf(HasSubstr("epoch 1, step 2"), HasSubstr("kernel\" held nan before this step"),
+                      HasSubstr("a finite loss and a gradient that was not")));
+  }
+}
+
 TEST(BadNumbers, SkipLeavesTheStepOutAndTellsTheFirst) {
   Sequential model = model_with({"logarithm", [](const Tensor& x) { return log(x); }}, NanPolicy::skip);
   const Tensor x = column({1, 2, 0, 4, 0, 3}), y = column({0, 0, 0, 0, 0, 0});

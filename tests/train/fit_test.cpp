@@ -78,6 +78,53 @@ TEST(Fit, WeightsOfClassesAndSamplesMultiply) {
               (0 + 1 + 0 + 4 + 12) / 5.0, 1e-5);
 }
 
+TEST(Fit, ValidationCountsClassesAlike) {
+  Sequential model = zero_model();
+  const History history =
+      model.fit(five_x, five_y, {.validation_split = 0.4, .class_weight = {{4, 10}, {5, 10}}, .verbose = 0});
+  EXPECT_NEAR(history["val_loss"][0], (16 + 25) / 2.0, 1e-5);
+}
+
+TEST(Fit, EndsWithTheAverageOfTheWeights) {
+  // The gradient is -2 whatever the weight: 0.2, then 0.4. The average starts at the first of them.
+  Sequential model{Input({1}), Dense(1, {.use_bias = false, .kernel_initializer = "zeros"})};
+  model.compile({.optimizer = SGD({.learning_rate = 0.1, .use_ema = true, .ema_momentum = 0.5}),
+                 .loss = [](const Tensor&, const Tensor& p) { return -2 * mean(p, {-1}); }});
+  model.fit(tensor({{1.0}, {1.0}}), zeros({2, 1}), {.batch_size = 1, .verbose = 0});
+  EXPECT_NEAR(model.get_weights()[0].item(), 0.5 * 0.2 + 0.5 * 0.4, 1e-6);
+}
+
+TEST(Fit, OnlyWeightedMetricsAreWeighted) {
+  Sequential model{Input({1}), Dense(1, {.kernel_initializer = "zeros"})};
+  model.compile({.optimizer = SGD(0.0), .loss = "mse", .metrics = {"mae"}, .weighted_metrics = {"mae", "mae", "mse"}});
+  const Tensor y = tensor({{0.0}, {1.0}, {1.0}, {2.0}, {2.0}}), weight = tensor({1.0, 1.0, 0.0, 1.0, 3.0});
+  const std::vector<std::pair<std::string, double>> expected = {
+      {"loss", 17 / 5.0}, {"mae", 6 / 5.0}, {"weighted_mae", 9 / 6.0}, {"weighted_mae_1", 9 / 6.0}, {"mse", 17 / 6.0}};
+  const std::string path = testing::TempDir() + "weighted_metrics.iso";
+  model.fit(five_x, y, {.verbose = 0});
+  model.save(path);
+  for (const std::shared_ptr<Model>& one :
+       {std::shared_ptr<Model>(std::make_shared<Sequential>(model)), load_model(path)}) {
+    const Logs logs = one->evaluate(five_x, y, {.sample_weight = weight, .verbose = 0});
+    ASSERT_EQ(logs.size(), expected.size());
+    for (size_t i = 0; i < logs.size(); ++i) {
+      EXPECT_EQ(logs[i].first, expected[i].first);
+      EXPECT_NEAR(logs[i].second, expected[i].second, 1e-6) << logs[i].first;
+    }
+  }
+}
+
+TEST(Fit, MetricsLeaveMaskedStepsOut) {
+  Sequential model{Input({3, 1}), Masking(), Dense(1, {.kernel_initializer = "zeros"})};
+  model.compile({.optimizer = SGD(0.0), .loss = "mse", .metrics = {"mae"}, .weighted_metrics = {"mae"}});
+  const Tensor x = reshape(tensor({1.f, 1.f, 0.f, 1.f, 0.f, 0.f}), {2, 3, 1}).eval();
+  const Tensor y = reshape(tensor({1.f, 2.f, 9.f, 6.f, 9.f, 9.f}), {2, 3, 1}).eval();
+  const Logs logs = model.evaluate(x, y, {.sample_weight = tensor({1.0, 2.0}), .verbose = 0});
+  EXPECT_NEAR(logs_value(logs, "mae"), (1 + 2 + 6) / 3.0, 1e-6);
+  EXPECT_NEAR(logs_value(logs, "weighted_mae"), (1 + 2 + 2 * 6) / 4.0, 1e-6);
+  EXPECT_NEAR(logs_value(logs, "loss"), (1 + 4 + 2 * 36) / 3.0, 1e-5);
+}
+
 TEST(Fit, ClassesWithoutAWeightWeighOne) {
   const auto loss_with = [](const std::map<int64_t, double>& weights) {
     Sequential model{Input({1}), Dense(2, {.kernel_initializer = "ones"})};
