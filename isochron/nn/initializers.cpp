@@ -10,6 +10,7 @@
 #include "isochron/base/rng.h"
 #include "isochron/base/threads.h"
 #include "isochron/nn/config.h"
+#include "isochron/nn/layer.h"
 #include "isochron/ops/random_key.h"
 #include "isochron/tensor/deferred.h"
 #include "isochron/timeline/timeline.h"
@@ -147,7 +148,8 @@ const std::map<std::string_view, Maker>& named_initializers() {
 
 Initializer::Initializer(const char* name) {
   const auto& makers = named_initializers();
-  const auto found = makers.find(name);
+  auto found = makers.find(name);
+  if (found == makers.end()) found = makers.find(snake_case(name));  // by the name of the class
   if (found == makers.end()) {
     std::vector<std::string_view> known;
     for (const auto& [key, maker] : makers) known.push_back(key);

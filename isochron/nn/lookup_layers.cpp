@@ -1,7 +1,9 @@
 #include "isochron/nn/lookup_layers.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <set>
 
 #include "isochron/base/names.h"
 #include "isochron/nn/hashing.h"
@@ -130,14 +132,27 @@ TextVectorization::TextVectorization(TextVectorizationOptions options)
       lookup_({.max_tokens = options_.max_tokens,
                .mask = options_.output_mode == "int",
                .vocabulary = options_.vocabulary,
-               .output_mode = options_.output_mode}) {
-  check_mode("TextVectorization", options_.output_mode, {"int", "multi_hot", "count"});
+               .output_mode = options_.output_mode == "tf_idf" ? "count" : options_.output_mode}) {
+  check_mode("TextVectorization", options_.output_mode, {"int", "multi_hot", "count", "tf_idf"});
   check_mode("TextVectorization", options_.standardize,
              {"lower_and_strip_punctuation", "lower", "strip_punctuation", "none"});
   check_mode("TextVectorization", options_.split, {"whitespace", "character", "none"});
   if (options_.output_sequence_length < 0 || options_.ngrams < 0)
     fail<ValueError>("TextVectorization", "output_sequence_length and ngrams must not be negative, got {} and {}",
                      options_.output_sequence_length, options_.ngrams);
+  if (options_.output_mode == "tf_idf" ? options_.idf_weights.size() != options_.vocabulary.size()
+                                       : !options_.idf_weights.empty())
+    fail<ValueError>("TextVectorization",
+                     "idf_weights are for tf_idf, one for each of {} words of the vocabulary, got {}",
+                     options_.vocabulary.size(), options_.idf_weights.size());
+  if (!options_.idf_weights.empty()) set_idf_weights(options_.idf_weights);
+}
+
+void TextVectorization::set_idf_weights(const std::vector<double>& of_words) {
+  double total = 0;
+  for (const double weight : of_words) total += weight;
+  idf_.assign(1, static_cast<float>(total / static_cast<double>(std::max<size_t>(1, of_words.size()))));
+  idf_.insert(idf_.end(), of_words.begin(), of_words.end());
 }
 
 std::vector<std::string> TextVectorization::words(const std::string& text) const {
@@ -184,6 +199,17 @@ void TextVectorization::adapt(const StringColumn& texts) {
   for (const std::string& text : texts.values())
     for (std::string& word : words(text)) all.push_back(std::move(word));
   lookup_.adapt(all);
+  if (options_.output_mode != "tf_idf") return;
+  std::vector<double> found(static_cast<size_t>(lookup_.vocabulary_size()));
+  for (const std::string& text : texts.values()) {
+    std::set<int64_t> seen;
+    for (const std::string& word : words(text)) seen.insert(lookup_.index(word));
+    for (const int64_t index : seen) ++found[static_cast<size_t>(index)];
+  }
+  std::vector<double> weights;
+  for (size_t i = 1; i < found.size(); ++i)
+    weights.push_back(std::log1p(static_cast<double>(texts.values().size()) / (1 + found[i])));
+  set_idf_weights(weights);
 }
 
 Tensor TextVectorization::operator()(const StringColumn& texts) const {
@@ -196,8 +222,10 @@ Tensor TextVectorization::operator()(const StringColumn& texts) const {
     for (const std::string& word : words(text)) rows.back().push_back(lookup_.index(word));
     longest = std::max(longest, rows.back().size());
   }
-  if (options_.output_mode != "int")
-    return rows_of_counts(rows, lookup_.vocabulary_size(), options_.output_mode == "multi_hot");
+  if (options_.output_mode != "int") {
+    const Tensor counts = rows_of_counts(rows, lookup_.vocabulary_size(), options_.output_mode == "multi_hot");
+    return options_.output_mode == "tf_idf" ? (counts * tensor(idf_)).eval() : counts;
+  }
   const size_t width = options_.output_sequence_length ? static_cast<size_t>(options_.output_sequence_length) : longest;
   std::vector<int64_t> out(rows.size() * width);
   for (size_t r = 0; r < rows.size(); ++r)

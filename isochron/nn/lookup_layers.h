@@ -75,12 +75,15 @@ struct TextVectorizationOptions {
   std::string standardize = "lower_and_strip_punctuation";  // or "lower", "strip_punctuation", "none"
   std::string split = "whitespace";                         // or "character", "none"
   int64_t ngrams = 0;                                       // also runs of up to so many words
-  std::string output_mode = "int";                          // or "multi_hot", "count"
+  std::string output_mode = "int";                          // or "multi_hot", "count", "tf_idf"
   int64_t output_sequence_length = 0;                       // 0: of the longest text of the call
   std::vector<std::string> vocabulary = {};
+  std::vector<double> idf_weights = {};  // of the words of `vocabulary`, for tf_idf
 };
 
-// Texts as rows of word indices, 0 where a text is over and 1 for words that are not known.
+// Texts as rows of word indices, 0 where a text is over and 1 for words that are not known; or as vectors of a number
+// for each word: whether, how often, or ("tf_idf") how often times log(1 + texts / (1 + texts with the word)). Words
+// that are not known have the mean of these weights.
 class TextVectorization {
  public:
   explicit TextVectorization(TextVectorizationOptions options = {});
@@ -90,8 +93,10 @@ class TextVectorization {
   std::vector<std::string> words(const std::string& text) const;
 
  private:
+  void set_idf_weights(const std::vector<double>& of_words);
   TextVectorizationOptions options_;
   StringLookup lookup_;
+  std::vector<float> idf_;  // by index
 };
 
 // The bin of each value: index of the first boundary above it.

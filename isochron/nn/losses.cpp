@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "isochron/base/names.h"
+#include "isochron/nn/layer.h"
 #include "isochron/ops/ops.h"
 
 namespace isochron {
@@ -171,7 +172,8 @@ AnyLoss::AnyLoss(const char* name) {
       {"cosine_similarity", [] { return AnyLoss(CosineSimilarity()); }},
       {"poisson", [] { return AnyLoss(Poisson()); }},
   };
-  const auto found = makers.find(name);
+  auto found = makers.find(name);
+  if (found == makers.end()) found = makers.find(snake_case(name));  // by the name of the class
   if (found == makers.end()) {
     std::vector<std::string_view> known;
     for (const auto& [key, maker] : makers) known.push_back(key);

@@ -84,16 +84,18 @@ Tensor full_like(const Tensor& like, const Operand& value) { return full(like.sh
 Tensor zeros_like(const Tensor& like) { return zeros(like.shape(), like.dtype()); }
 Tensor ones_like(const Tensor& like) { return ones(like.shape(), like.dtype()); }
 
-Tensor arange(double start, double stop, double step, DType dtype) {
+Tensor arange(double start, double stop, double step, std::optional<DType> wanted) {
   if (!(step != 0) || !std::isfinite(start) || !std::isfinite(stop) || !std::isfinite(step))
     fail<ValueError>("arange", "needs finite numbers and a step other than 0, got {}, {}, {}", start, stop, step);
+  const auto whole = [](double x) { return x == std::trunc(x); };
+  const DType dtype = wanted.value_or(whole(start) && whole(stop) && whole(step) ? DType::int64 : DType::float32);
   const double count = std::ceil((stop - start) / step);
   if (count > 0x1p40) fail<ValueError>("arange", "{} to {} by {} would have {} elements", start, stop, step, count);
   const Tensor steps =
       apply(kIota, std::initializer_list<Tensor>{},
             {{"count", static_cast<int64_t>(std::max(count, 0.0))}, {"dtype", static_cast<int64_t>(dtype)}});
   if (start == 0 && step == 1) return steps;
-  if (!is_floating(dtype) && (start != std::trunc(start) || step != std::trunc(step)))
+  if (!is_floating(dtype) && !(whole(start) && whole(step)))
     return cast(cast(steps, DType::float64) * step + start, dtype);
   return steps * constant(step, dtype) + constant(start, dtype);
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <vector>
 
 #include "isochron/ops/operand.h"
@@ -36,8 +37,9 @@ Tensor full_like(const Tensor& like, const Operand& value);
 Tensor zeros_like(const Tensor& like);
 Tensor ones_like(const Tensor& like);
 
-// start, start + step, … below stop. ValueError for a zero step or more elements than fit.
-Tensor arange(double start, double stop, double step = 1, DType dtype = DType::int64);
+// start, start + step, … below stop: int64 when all three are whole numbers, else float32, unless a dtype is given.
+// ValueError for a zero step or more elements than fit.
+Tensor arange(double start, double stop, double step = 1, std::optional<DType> dtype = {});
 Tensor arange(int64_t stop);
 Tensor linspace(double start, double stop, int64_t count, DType dtype = DType::float32);
 Tensor eye(int64_t rows, int64_t columns = -1, DType dtype = DType::float32);

@@ -114,6 +114,7 @@ TEST(Initializers, TheGlobalSeedSetsTheSequence) {
 }
 
 TEST(Initializers, SayWhatDoesNotFit) {
+  EXPECT_EQ(Initializer("Orthogonal").name(), "orthogonal");
   EXPECT_ERROR(Initializer("glorot_unifrom"), ValueError, "did you mean \"glorot_uniform\"?");
   EXPECT_ERROR(initializers::variance_scaling({.mode = "fan"}), ValueError, "unknown mode \"fan\"");
   EXPECT_ERROR(initializers::variance_scaling({.scale = 0}), ValueError, "scale must be positive");

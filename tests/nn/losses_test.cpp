@@ -67,6 +67,7 @@ TEST(Losses, EveryNameIsKnown) {
         "sparse_categorical_crossentropy", "kl_divergence", "hinge", "squared_hinge", "categorical_hinge",
         "cosine_similarity", "poisson", "mean_squared_error", "mean_absolute_error"})
     EXPECT_TRUE(AnyLoss(name)) << name;
+  EXPECT_EQ(AnyLoss("KLDivergence")->name(), "kl_divergence");
   EXPECT_ERROR(AnyLoss("mean_square_error"), ValueError, "did you mean \"mean_squared_error\"?");
 }
 

@@ -95,6 +95,8 @@ TEST(Metrics, NothingSeenIsZero) {
 
 TEST(Metrics, SayWhatDoesNotFit) {
   const TensorSpec spec{DType::float32, {4, 1}};
+  EXPECT_EQ(AnyMetric("AUC").resolve(spec, spec)->name(), "auc");
+  EXPECT_EQ(AnyMetric("TopKCategoricalAccuracy").resolve(spec, spec)->name(), "top_k_categorical_accuracy");
   EXPECT_ERROR(AnyMetric("acuracy").resolve(spec, spec), ValueError, "did you mean \"accuracy\"?");
   EXPECT_ERROR(AUC({.num_thresholds = 1}), ValueError, "at least 2 thresholds, got 1");
   EXPECT_ERROR(AUC({.curve = "roc"}), ValueError, "unknown curve \"roc\"");

@@ -131,5 +131,19 @@ TEST(CategoryLayers, ComputeAsKerasDoes) {
   EXPECT_ERROR(CategoryEncoding(0), ValueError, "at least 1");
 }
 
+TEST(Text, WeighsWordsByHowRareTheyAre) {
+  const StringColumn texts{"the cat sat on the mat", "the dog ate the cat", "birds fly", "a dog and a bird"};
+  TextVectorization text({.max_tokens = 6, .output_mode = "tf_idf"});
+  EXPECT_ERROR(text({"cat"}), StateError, "no vocabulary");
+  text.adapt(texts);
+  EXPECT_EQ(text.get_vocabulary(), (std::vector<std::string>{"[UNK]", "the", "dog", "cat", "a", "sat"}));
+  const double twice = std::log(1 + 4 / 3.0), once = std::log(1 + 4 / 2.0), unknown = (3 * twice + 2 * once) / 5;
+  EXPECT_CLOSE(text({"the cat cat flew", "dog zebra"}),
+               tensor({{unknown, twice, 0.0, 2 * twice, 0.0, 0.0}, {unknown, 0.0, twice, 0.0, 0.0, 0.0}}), 1e-6, 1e-6);
+  TextVectorization given({.output_mode = "tf_idf", .vocabulary = {"cat", "dog"}, .idf_weights = {1, 3}});
+  EXPECT_CLOSE(given({"dog dog bird"}), tensor({{2.0, 0.0, 6.0}}), 1e-6, 1e-6);
+  EXPECT_ERROR(TextVectorization({.output_mode = "tf_idf", .vocabulary = {"cat"}}), ValueError, "got 0");
+}
+
 }  // namespace
 }  // namespace isochron

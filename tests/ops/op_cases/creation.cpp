@@ -55,6 +55,9 @@ std::vector<OpCase> creation_cases() {
            [](const ReferenceCase& c) {
              return Tensors{arange(c.real("start"), c.real("stop"), c.real("step"), c.dtype())};
            },
+       .known = {{[] { return arange(0, 1, 0.25); }, tensor({0.f, 0.25f, 0.5f, 0.75f})},
+                 {[] { return arange(5, 0, -2); }, tensor({5, 3, 1}, DType::int64)},
+                 {[] { return arange(0, 2.5); }, tensor({0.f, 1.f, 2.f})}},
        .refusals = {{[] { return arange(0, 1, 0); }, "ValueError", "a step other than 0, got 0, 1, 0"},
                     {[] { return arange(0, 1e300); }, "ValueError", "would have"}}},
       {.op = "linspace",
