@@ -236,9 +236,11 @@ std::optional<Measured> Scanner::primes() {
   const auto first = number();
   const bool minutes = first && one_of({"'", "\u2019", "\u2032"});
   const auto second = minutes ? number() : std::nullopt;
-  const bool quoted = std::count(text_.begin(), text_.begin() + static_cast<ptrdiff_t>(start), '"') % 2 != 0;
-  if (first && first->value >= 0 && minutes == second.has_value() && (minutes || !quoted) &&
-      one_of({"\"", "''", "\u201d", "\u2033"}) && !is_word(peek()))
+  const auto quoted = [&] {
+    return std::count(text_.begin(), text_.begin() + static_cast<ptrdiff_t>(start), '"') % 2 != 0;
+  };
+  if (first && first->value >= 0 && minutes == second.has_value() && one_of({"\"", "''", "\u201d", "\u2033"}) &&
+      !is_word(peek()) && (minutes || !quoted()))
     return minutes ? Measured::exact(first->value * 60) + *second : *first;
   at_ = start;
   return std::nullopt;
