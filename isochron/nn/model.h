@@ -113,11 +113,14 @@ struct EvaluateOptions {
   Tensors sample_weight = {};
   std::optional<int64_t> steps = {};
   int verbose = 1;
+  std::vector<std::shared_ptr<Callback>> callbacks = {};  // their on_test_… hooks
 };
 
 struct PredictOptions {
   int64_t batch_size = 32;
+  std::optional<int64_t> steps = {};  // batches; none: all
   int verbose = 0;
+  std::vector<std::shared_ptr<Callback>> callbacks = {};  // their on_predict_… hooks
 };
 
 // Loss and metrics by name, in the order in which they were declared.

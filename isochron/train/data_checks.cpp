@@ -29,8 +29,16 @@ void check_fit_options(const FitOptions& o) {
        {std::pair("first_step_limit", o.watchdog.first_step_limit), std::pair("least_limit", o.watchdog.least_limit),
         std::pair("times_usual", o.watchdog.times_usual)})
     if (!(value > 0)) fail<ValueError>("fit", "{} of the watchdog must be positive, got {}", name, value);
-  for (const auto& callback : o.callbacks)
-    if (!callback) fail<ValueError>("fit", "a callback is null");
+  check_callbacks("fit", o.callbacks);
+}
+
+void check_callbacks(const char* what, const std::vector<std::shared_ptr<Callback>>& callbacks) {
+  for (const auto& callback : callbacks)
+    if (!callback) fail<ValueError>(what, "a callback is null");
+}
+
+void check_steps(const char* what, std::optional<int64_t> steps) {
+  if (steps && *steps < 1) fail<ValueError>(what, "steps must be at least 1, got {}", *steps);
 }
 
 void check_columns(const char* what, const Columns& columns) {

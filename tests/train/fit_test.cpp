@@ -136,6 +136,45 @@ TEST(Fit, ClassesWithoutAWeightWeighOne) {
   EXPECT_NE(loss_with({{0, 3}}), loss_with({{0, 1}, {1, 1}}));
 }
 
+// Tells the hooks of evaluate() and predict() in the order of their calls.
+struct Listener : Callback {
+  std::string heard;
+  void on_test_begin(const Logs&) override { heard += "test "; }
+  void on_test_batch_end(int64_t batch, const Logs&) override { heard += fmt::format("tested {} ", batch); }
+  void on_test_end(const Logs& logs) override { heard += fmt::format("loss {:.0f} ", logs_value(logs, "loss")); }
+  void on_predict_begin(const Logs&) override { heard += model() ? "predict " : "no model "; }
+  void on_predict_batch_begin(int64_t batch, const Logs&) override { heard += fmt::format("{} ", batch); }
+  void on_predict_batch_end(int64_t batch, const Logs&) override { heard += fmt::format("done {} ", batch); }
+  void on_predict_end(const Logs&) override { heard += "end "; }
+};
+
+TEST(Evaluate, AndPredictCallHooksAndStopAfterSomeSteps) {
+  Sequential model = zero_model();
+  const auto heard = [](auto&& call) {
+    const auto listener = std::make_shared<Listener>();
+    call(std::vector<std::shared_ptr<Callback>>{listener});
+    return listener->heard;
+  };
+  const data::Dataset batches = data::from_tensor_slices(five_x, five_y).batch(2);
+  const char* const tested = "test tested 0 tested 1 tested 2 loss 11 ";
+  EXPECT_EQ(
+      heard([&](auto list) { model.evaluate(five_x, five_y, {.batch_size = 2, .verbose = 0, .callbacks = list}); }),
+      tested);
+  EXPECT_EQ(heard([&](auto list) { model.evaluate(batches, {.verbose = 0, .callbacks = list}); }), tested);
+  const char* const predicted = "predict 0 done 0 1 done 1 2 done 2 end ";
+  EXPECT_EQ(heard([&](auto list) { model.predict(five_x, {.batch_size = 2, .callbacks = list}); }), predicted);
+  const data::Dataset inputs = data::from_tensor_slices(five_x).batch(2);
+  EXPECT_EQ(heard([&](auto list) { model.predict(inputs, {.callbacks = list}); }), predicted);
+
+  EXPECT_EQ(model.predict(five_x, {.batch_size = 2, .steps = 2}).shape(), Shape({4, 1}));
+  EXPECT_EQ(model.predict(five_x, {.batch_size = 2, .steps = 9}).shape(), Shape({5, 1}));
+  EXPECT_EQ(model.predict(inputs.repeat(), {.steps = 4}).shape(), Shape({7, 1}));
+  EXPECT_THROW(model.predict(inputs.repeat()), ValueError);
+  EXPECT_THROW(model.predict(five_x, {.steps = 0}), ValueError);
+  EXPECT_THROW(model.evaluate(five_x, five_y, {.steps = 0}), ValueError);
+  EXPECT_THROW(model.predict(five_x, {.callbacks = {nullptr}}), ValueError);
+}
+
 TEST(Fit, AModelWithoutWeightsHasALossAndNothingToLearn) {
   Sequential model{Input({2}), Flatten()};
   model.compile({.optimizer = "adam", .loss = "mse"});
