@@ -14,7 +14,7 @@
 namespace isochron::observe {
 namespace {
 
-constexpr int kSlowReadEvery = 20;  // cpuinfo is dear to read on big machines; cgroups rarely change
+constexpr int kSlowReadEvery = 20;  // cpuinfo is dear to read on big machines
 constexpr double kNoLimit = 1e18;   // cgroup v1 says "no limit" with a huge number
 
 double ticks(int64_t count) {
@@ -55,12 +55,17 @@ std::optional<double> quota_of(const std::string& folder) {
 }  // namespace
 
 Machine::Machine(int pid, std::vector<std::string> folders)
-    : pid_(pid), cpus_(static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN))), folders_(std::move(folders)) {}
+    : cpus_(static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN))),
+      folders_(std::move(folders)),
+      membership_(fmt::format("/proc/{}/cgroup", pid)) {}
 
+// Launchers put themselves into a group right after they have been started.
 void Machine::find_cgroups() {
+  const std::string text(membership_.read());
+  if (text.empty() || text == known_membership_) return;  // empty: it has ended
+  known_membership_ = text;
   cpu_groups_.clear();
   memory_groups_.clear();
-  const std::string text = read_small_file(fmt::format("/proc/{}/cgroup", pid_));
   if (const auto path = parse_cgroup_path(text, "cpu")) {
     add_levels(cpu_groups_, "/sys/fs/cgroup/cpu", *path, "cpu.stat");
     if (cpu_groups_.empty()) add_levels(cpu_groups_, "/sys/fs/cgroup/cpu,cpuacct", *path, "cpu.stat");
@@ -117,11 +122,9 @@ MachineReading Machine::read() {
   out.cpu_pressure_seconds = parse_pressure_total(cpu_pressure_.read(), "some");
   out.io_pressure_seconds = parse_pressure_total(io_pressure_.read(), "some");
   out.memory_pressure_seconds = parse_pressure_total(memory_pressure_.read(), "some");
-  if (reads_++ % kSlowReadEvery == 0) {
-    find_cgroups();
-    mhz_ = parse_cpu_mhz(read_small_file("/proc/cpuinfo", 1 << 20));
-  }
+  if (reads_++ % kSlowReadEvery == 0) mhz_ = parse_cpu_mhz(read_small_file("/proc/cpuinfo", 1 << 20));
   out.cpu_mhz = mhz_;
+  find_cgroups();
   read_cgroups(out);
   for (const std::string& folder : folders_) {
     struct statvfs disk {};

@@ -50,10 +50,11 @@ class Machine {
   void find_cgroups();
   void read_cgroups(MachineReading& out);
 
-  int pid_;
   int cpus_;
   int reads_ = 0;
   std::vector<std::string> folders_;
+  ProcFile membership_;  // in control groups
+  std::string known_membership_;
   std::vector<std::string> cpu_groups_;     // folders with cpu.stat, innermost first
   std::vector<std::string> memory_groups_;  // folders with a memory limit file
   std::optional<double> mhz_;
