@@ -183,18 +183,29 @@ Permutation::Permutation(uint64_t seed, uint64_t epoch, uint64_t n) : n_(n) {
   for (int k = 0; k < kRounds; ++k) keys_[k] = stream.block(static_cast<uint64_t>(k) / 4)[k % 4];
 }
 
-uint64_t Permutation::operator()(uint64_t i) const {
+// A permutation of all numbers of so many bits.
+inline uint64_t Permutation::once(uint64_t i) const {
   const uint32_t low_mask = static_cast<uint32_t>((uint64_t{1} << low_bits_) - 1);
   const uint32_t high_mask = static_cast<uint32_t>((uint64_t{1} << high_bits_) - 1);
-  do {
-    uint32_t low = static_cast<uint32_t>(i) & low_mask, high = static_cast<uint32_t>(i >> low_bits_);
-    for (int k = 0; k < kRounds; k += 2) {
-      high ^= mix(low ^ keys_[k]) & high_mask;
-      low ^= mix(high ^ keys_[k + 1]) & low_mask;
-    }
-    i = uint64_t{high} << low_bits_ | low;
-  } while (i >= n_);
+  uint32_t low = static_cast<uint32_t>(i) & low_mask, high = static_cast<uint32_t>(i >> low_bits_);
+  for (int k = 0; k < kRounds; k += 2) {
+    high ^= mix(low ^ keys_[k]) & high_mask;
+    low ^= mix(high ^ keys_[k + 1]) & low_mask;
+  }
+  return uint64_t{high} << low_bits_ | low;
+}
+
+uint64_t Permutation::operator()(uint64_t i) const {
+  do i = once(i);
+  while (i >= n_);
   return i;
+}
+
+// Nothing waits for whether a number before was too large.
+void Permutation::operator()(uint64_t i, std::span<int64_t> out) const {
+  for (size_t k = 0; k < out.size(); ++k) out[k] = static_cast<int64_t>(once(i + k));
+  for (int64_t& number : out)
+    while (static_cast<uint64_t>(number) >= n_) number = static_cast<int64_t>(once(static_cast<uint64_t>(number)));
 }
 
 }  // namespace isochron

@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 namespace isochron {
 
@@ -54,8 +55,11 @@ class Permutation {
  public:
   Permutation(uint64_t seed, uint64_t epoch, uint64_t n);
   uint64_t operator()(uint64_t i) const;  // i < n
+  // Those of i, i + 1, …, which takes less than one by one.
+  void operator()(uint64_t i, std::span<int64_t> out) const;
 
  private:
+  uint64_t once(uint64_t i) const;
   static constexpr int kRounds = 8;
   uint64_t n_;
   int low_bits_, high_bits_;

@@ -54,14 +54,18 @@ class SmallVector {
   const T& back() const { return data_[size_ - 1]; }
   operator std::span<const T>() const { return {data_, size_}; }
 
-  void push_back(T item) {
-    if (size_ == capacity_) grow(size_ + 1);
-    new (data_ + size_++) T(std::move(item));
-  }
+  void push_back(const T& item) { emplace_back(item); }
+  void push_back(T&& item) { emplace_back(std::move(item)); }
   template <class... Args>
   T& emplace_back(Args&&... args) {
-    push_back(T{std::forward<Args>(args)...});
-    return back();
+    if (size_ == capacity_) {
+      T made{std::forward<Args>(args)...};  // before the arguments move away, if they are elements
+      grow(size_ + 1);
+      new (data_ + size_) T(std::move(made));
+    } else {
+      new (data_ + size_) T{std::forward<Args>(args)...};
+    }
+    return data_[size_++];
   }
   template <class It>
   void append(It first, It last) {

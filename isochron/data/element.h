@@ -47,13 +47,10 @@ class Component {
       : spec_(spec), data_(bytes), owner_(std::move(owner)) {}
   // Like the last, but what is small is copied, so that nobody counts references.
   static Component row(const TensorSpec& spec, const std::byte* bytes, const Storage& owner) {
-    const auto size = static_cast<size_t>(spec.bytes());
-    if (size > kInline) return Component(spec, bytes, owner);
-    Component out;
-    out.spec_ = spec;
-    std::memcpy(out.small_.data(), bytes, size);
-    return out;
+    return Component(Row{}, spec, bytes, owner);
   }
+  // Row i of an array of them.
+  static Component row(const Component& column, int64_t i) { return Component(Row{}, column, i); }
   template <class T>
   requires std::is_arithmetic_v<T>
   static Component scalar(T value) { return Component(Scalar{}, value); }
@@ -91,6 +88,22 @@ class Component {
  private:
   static constexpr size_t kInline = 16;
   [[noreturn]] void refuse_text() const;
+  struct Row {};
+  Component(Row, const TensorSpec& spec, const std::byte* bytes, const Storage& owner) : spec_(spec) {
+    hold(bytes, owner);
+  }
+  Component(Row, const Component& column, int64_t i) : spec_{column.spec_.dtype, column.spec_.shape.erase(0)} {
+    hold(column.data() + i * spec_.bytes(), column.owner_);
+  }
+  void hold(const std::byte* bytes, const Storage& owner) {
+    const auto size = static_cast<size_t>(spec_.bytes());
+    if (size <= kInline) {
+      std::memcpy(small_.data(), bytes, size);
+    } else {
+      data_ = bytes;
+      owner_ = owner;
+    }
+  }
   TensorSpec spec_;
   std::array<std::byte, kInline> small_{};
   const std::byte* data_ = nullptr;  // nullptr: in small_
@@ -172,7 +185,13 @@ Component make_component(T&& value) {
 template <class... T>
 Element make_element(T&&... values) {
   Element out;
-  (out.add(make_component(std::forward<T>(values))), ...);
+  const auto add = [&]<class One>(One&& value) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<One>, Component>)
+      out.emplace(std::forward<One>(value));
+    else
+      out.emplace(make_component(std::forward<One>(value)));
+  };
+  (add(std::forward<T>(values)), ...);
   return out;
 }
 

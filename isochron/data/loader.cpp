@@ -205,8 +205,7 @@ StagePtr loader_stage(const Dataset& dataset, const DataLoaderOptions& options) 
 Component row_of(const Component& column, int64_t i) {
   if (column.shape().rank() < 1 || i < 0 || i >= column.shape()[0])
     fail<IndexError>("row_of", "row {} of {}", i, to_string(column.component_spec()));
-  const TensorSpec spec{column.dtype(), column.shape().erase(0)};
-  return Component::row(spec, column.data() + i * spec.bytes(), column.owner());
+  return Component::row(column, i);
 }
 
 std::shared_ptr<const Sampler> random_sampler(int64_t elements, RandomSamplerOptions options) {

@@ -44,8 +44,7 @@ class PermuteIndexed : public IndexMap {
       const bool goes_on = last.count > 0 && index == last.first + last.count;
       last.count = goes_on ? std::min<int64_t>(std::ssize(last.numbers), size_ - index) : 1;
       last.first = index;
-      for (int64_t i = 0; i < last.count; ++i)
-        last.numbers[static_cast<size_t>(i)] = static_cast<int64_t>(last.order(static_cast<uint64_t>(index + i)));
+      last.order(static_cast<uint64_t>(index), std::span(last.numbers).first(static_cast<size_t>(last.count)));
     }
     index = last.numbers[static_cast<size_t>(index - last.first)];
   }

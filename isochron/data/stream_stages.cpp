@@ -93,13 +93,12 @@ Element row_of(const Element& batch, int64_t i) {
   Element out;
   out.set_names(batch.names());
   for (const Component& column : batch) {
-    const Shape shape = column.shape().erase(0);
     if (column.is_text()) {
+      const Shape shape = column.shape().erase(0);
       const auto begin = column.texts().begin() + i * shape.elements();
       out.add(Component(Strings(begin, begin + shape.elements()), shape));
     } else {
-      const TensorSpec spec{column.dtype(), shape};
-      out.add(Component::row(spec, column.data() + i * spec.bytes(), column.owner()));
+      out.add(Component::row(column, i));
     }
   }
   return out;

@@ -47,10 +47,13 @@ Shape Shape::insert(int i, int64_t extent) const {
 }
 
 Shape Shape::erase(int i) const {
-  std::array<int64_t, kMaxRank> dims = dims_;
+  Shape out;
   const int axis = i < 0 ? i + rank_ : i;
-  std::copy(begin() + axis + 1, end(), dims.begin() + axis);
-  return Shape(std::span<const int64_t>(dims.data(), static_cast<size_t>(rank_ - 1)));
+  for (int a = 0; a < rank_; ++a)
+    if (a != axis) out.dims_[out.rank_++] = dims_[a];
+  if (elements_ == 0) return Shape(out.dims());  // what is left may be too large
+  for (const int64_t extent : out.dims()) out.elements_ *= extent;
+  return out;
 }
 
 std::string to_string(const Shape& shape) {

@@ -201,6 +201,16 @@ TEST(Permutation, IsABijectionForEverySize) {
   }
 }
 
+TEST(Permutation, ManyAtOnceAreThoseOneByOne) {
+  for (uint64_t n : {1, 2, 5, 16, 17, 1000, 4097}) {
+    const Permutation order(11, 3, n);
+    std::vector<int64_t> expected, some(n / 2 + 1);
+    for (uint64_t i = n - some.size(); i < n; ++i) expected.push_back(static_cast<int64_t>(order(i)));
+    order(n - some.size(), some);
+    EXPECT_EQ(some, expected) << n;
+  }
+}
+
 TEST(Permutation, LargeSizesStayInside) {
   for (uint64_t n : {uint64_t{1} << 40, (uint64_t{1} << 62) + 12345})
     for (uint64_t i = 0; i < 1000; ++i) ASSERT_LT(permuted_index(1, 2, n, n - 1 - i), n);

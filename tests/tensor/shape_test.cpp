@@ -36,6 +36,14 @@ TEST(Shape, WithInsertErase) {
   EXPECT_EQ(s.with(-1, 5), (Shape{2, 5}));
   EXPECT_EQ(s.insert(2, 7), (Shape{2, 3, 7}));
   EXPECT_EQ(s.erase(-2), (Shape{3}));
+  EXPECT_EQ((Shape{2, 3, 4}).erase(1), (Shape{2, 4}));
+  EXPECT_EQ((Shape{2, 3, 4}).erase(0).elements(), 12);
+  EXPECT_EQ((Shape{0, 3}).erase(0).elements(), 3);
+  EXPECT_THAT(
+      [] {
+        (Shape{int64_t{1} << 40, 0, int64_t{1} << 40}).erase(1);
+      },
+      error<ShapeError>("more elements than can be addressed"));
 }
 
 TEST(Shape, BroadcastsAsNumPyDoes) {
