@@ -462,9 +462,9 @@ void BatchIndexed::get(int64_t index, uint64_t epoch, Worker& worker, Element& o
     // In one thread the first row tells the specs, and no row needs a place of its own. Small rows wait a little: where
     // they are views of an array, their bytes are on the way from memory until they are copied.
     std::array<Element, kAhead> waiting;
-    int64_t ahead = 1;
+    int64_t ahead = 1;  // 1 or kAhead, powers of two
     for (int64_t i = 0; i < rows; ++i) {
-      Element& row = waiting[static_cast<size_t>(i % ahead)];
+      Element& row = waiting[static_cast<size_t>(i & (ahead - 1))];
       if (i >= ahead) assembly.buffers.set(i - ahead, row);
       row.clear();
       below_->get(index * size_ + i, epoch, worker, row);
@@ -475,7 +475,7 @@ void BatchIndexed::get(int64_t index, uint64_t epoch, Worker& worker, Element& o
       if (ahead > 1) fetch(row);
     }
     for (int64_t i = std::max<int64_t>(0, rows - ahead); i < rows; ++i)
-      assembly.buffers.set(i, waiting[static_cast<size_t>(i % ahead)]);
+      assembly.buffers.set(i, waiting[static_cast<size_t>(i & (ahead - 1))]);
   } else {
     prepare(index, epoch, assembly);
     make(index, epoch, 0, rows, worker, assembly);

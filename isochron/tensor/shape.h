@@ -5,6 +5,7 @@
 //   broadcast("add", {32, 1}, {10});            // (32, 10), NumPy's rule
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <initializer_list>
@@ -35,7 +36,9 @@ class Shape {
   std::vector<int64_t> to_vector() const { return {dims_.begin(), dims_.begin() + rank_}; }
   const int64_t* begin() const { return dims_.data(); }
   const int64_t* end() const { return dims_.data() + rank_; }
-  bool operator==(const Shape& other) const = default;
+  bool operator==(const Shape& other) const {
+    return rank_ == other.rank_ && std::equal(begin(), end(), other.begin());
+  }
 
   // Product of the extents of axes [first, last).
   int64_t elements(int first, int last) const;
