@@ -61,7 +61,7 @@ def build_libtorch_peer(progress):
     locate = "import importlib.util as u; print(u.find_spec('torch').submodule_search_locations[0])"
     torch_dir = subprocess.run([PYTHON, "-c", locate], check=True, text=True, stdout=subprocess.PIPE).stdout.strip()
     source = BENCH / "peers" / "libtorch"
-    configure = ["cmake", "-S", source, "-B", LIBTORCH_BUILD, f"-DTORCH_DIR={torch_dir}"]
+    configure = ["cmake", "--fresh", "-S", source, "-B", LIBTORCH_BUILD, f"-DTORCH_DIR={torch_dir}"]
     subprocess.run(configure, check=True, stdout=subprocess.DEVNULL)
     subprocess.run(["cmake", "--build", LIBTORCH_BUILD, "-j", "2"], check=True, stdout=subprocess.DEVNULL)
 
