@@ -11,6 +11,7 @@
 #include "isochron/base/names.h"
 #include "isochron/base/seconds_text.h"
 #include "isochron/checkpoint/store.h"
+#include "isochron/train/model_file.h"
 
 namespace isochron::cli {
 namespace {
@@ -49,7 +50,7 @@ std::string place_of(const CheckpointInfo& info) {
 
 // Of weights, or of a model.
 bool is_weights_file(const std::string& path) {
-  return (path.ends_with(".safetensors") || path.ends_with(".iso")) && std::filesystem::is_regular_file(path);
+  return (path.ends_with(".safetensors") || names_model_file(path)) && std::filesystem::is_regular_file(path);
 }
 
 // Those of the path; FileError when there are none at all.
