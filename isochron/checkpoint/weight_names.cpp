@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "isochron/base/names.h"
+
 namespace isochron {
 namespace {
 

@@ -10,7 +10,6 @@
 #include "isochron/base/rng.h"
 #include "isochron/base/threads.h"
 #include "isochron/nn/config.h"
-#include "isochron/nn/layer.h"
 #include "isochron/ops/random_key.h"
 #include "isochron/tensor/deferred.h"
 #include "isochron/timeline/timeline.h"
@@ -148,8 +147,7 @@ const std::map<std::string_view, Maker>& named_initializers() {
 
 Initializer::Initializer(const char* name) {
   const auto& makers = named_initializers();
-  auto found = makers.find(name);
-  if (found == makers.end()) found = makers.find(snake_case(name));  // by the name of the class
+  const auto found = find_by_name(makers, name);
   if (found == makers.end()) {
     std::vector<std::string_view> known;
     for (const auto& [key, maker] : makers) known.push_back(key);

@@ -18,17 +18,6 @@
 
 namespace isochron {
 
-std::string snake_case(const std::string& name) {
-  const auto is_lower = [&](size_t i) { return i < name.size() && name[i] >= 'a' && name[i] <= 'z'; };
-  std::string out;
-  for (size_t i = 0; i < name.size(); ++i) {
-    const bool upper = name[i] >= 'A' && name[i] <= 'Z';
-    if (upper && i > 0 && (is_lower(i - 1) || is_lower(i + 1))) out += '_';
-    out += upper ? static_cast<char>(name[i] - 'A' + 'a') : name[i];
-  }
-  return out;
-}
-
 std::string unique_layer_name(const std::string& base) {
   static std::mutex mutex;
   static std::map<std::string, int> used;

@@ -44,8 +44,6 @@ struct LoadWeightsOptions {
   bool skip_mismatch = false;  // take what fits and leave the rest as it is
 };
 
-// "BatchNormalization" -> "batch_normalization", "Conv2D" -> "conv2d".
-std::string snake_case(const std::string& name);
 // "dense", "dense_1", …: unique in the process.
 std::string unique_layer_name(const std::string& base);
 

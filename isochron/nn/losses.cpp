@@ -5,7 +5,6 @@
 #include <numbers>
 
 #include "isochron/base/names.h"
-#include "isochron/nn/layer.h"
 #include "isochron/ops/ops.h"
 
 namespace isochron {
@@ -172,8 +171,7 @@ AnyLoss::AnyLoss(const char* name) {
       {"cosine_similarity", [] { return AnyLoss(CosineSimilarity()); }},
       {"poisson", [] { return AnyLoss(Poisson()); }},
   };
-  auto found = makers.find(name);
-  if (found == makers.end()) found = makers.find(snake_case(name));  // by the name of the class
+  const auto found = find_by_name(makers, name);
   if (found == makers.end()) {
     std::vector<std::string_view> known;
     for (const auto& [key, maker] : makers) known.push_back(key);

@@ -3,7 +3,6 @@
 #include <map>
 
 #include "isochron/base/names.h"
-#include "isochron/nn/layer.h"
 #include "isochron/ops/ops.h"
 
 namespace isochron {
@@ -264,16 +263,13 @@ std::shared_ptr<Metric> AnyMetric::resolve(const TensorSpec& y_true, const Tenso
     if (y_true.shape == y_pred.shape) return makers.at("categorical_accuracy")(name_);
     return makers.at("sparse_categorical_accuracy")(name_);
   }
-  auto found = makers.find(name_);
-  if (found != makers.end()) return found->second(name_);
-  const std::string by_class = snake_case(name_);  // "AUC", "MeanSquaredError"
-  found = makers.find(by_class);
+  const auto found = find_by_name(makers, name_);
   if (found == makers.end()) {
     std::vector<std::string_view> known{"accuracy"};
     for (const auto& [key, maker] : makers) known.push_back(key);
     fail<ValueError>("metric", "unknown metric \"{}\"{}", name_, did_you_mean(name_, known));
   }
-  return found->second(by_class);
+  return found->second(std::string(found->first));
 }
 
 }  // namespace isochron
