@@ -144,6 +144,17 @@ class Element {
     components_.emplace_back(std::forward<Args>(args)...);
   }
   void clear() { components_.clear(); }
+  // Becomes what `make` gives, without a move; empty if it throws. `make` does not look at this element.
+  template <class Make>
+  void become(Make&& make) {
+    std::destroy_at(this);
+    try {
+      new (this) Element(make());
+    } catch (...) {
+      new (this) Element;
+      throw;
+    }
+  }
   int64_t bytes() const;
 
   // The first N components as tensors: auto [x, y] = batch.tensors<2>();

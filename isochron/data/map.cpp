@@ -76,7 +76,7 @@ class MapIndexed : public Indexed {
     std::unique_lock<std::mutex> lock;
     if (serial_) lock = std::unique_lock(mutex_);
     UserCode code(worker, id_, index);
-    out = f_(in, {epoch, index, random_seed(seed_, epoch, index)});
+    out.become([&] { return f_(in, {epoch, index, random_seed(seed_, epoch, index)}); });
     code.made(out);
   }
   std::unique_ptr<Indexed> below_;
@@ -102,7 +102,7 @@ class MapStream : public Stream {
     context.random_seed = random_seed(seed_, context.epoch, context.index);
     ++context_.index;
     UserCode code(worker, id_, context.index);
-    out = f_(in, context);
+    out.become([&] { return f_(in, context); });
     code.made(out);
     return true;
   }

@@ -100,7 +100,9 @@ class MapStyle : public IndexedSource {
  public:
   explicit MapStyle(std::shared_ptr<const MapStyleDataset> dataset) : dataset_(std::move(dataset)) {}
   int64_t size() const override { return dataset_->size(); }
-  void get(int64_t i, Element& out) const override { out = dataset_->get(i); }
+  void get(int64_t i, Element& out) const override {
+    out.become([&] { return dataset_->get(i); });
+  }
   std::string describe() const override { return "dataset class"; }
   std::string fingerprint() const override { return typeid(*dataset_).name(); }
 

@@ -48,11 +48,13 @@ Shape Shape::insert(int i, int64_t extent) const {
 
 Shape Shape::erase(int i) const {
   Shape out;
+  out.rank_ = rank_ - 1;
   const int axis = i < 0 ? i + rank_ : i;
-  for (int a = 0; a < rank_; ++a)
-    if (a != axis) out.dims_[out.rank_++] = dims_[a];
-  if (elements_ == 0) return Shape(out.dims());  // what is left may be too large
-  for (const int64_t extent : out.dims()) out.elements_ *= extent;
+  for (int a = 0; a < out.rank_; ++a) out.dims_[a] = dims_[a < axis ? a : a + 1];
+  if (elements_ == 0)
+    out = Shape(out.dims());  // what is left may be too large
+  else
+    for (const int64_t extent : out.dims()) out.elements_ *= extent;
   return out;
 }
 

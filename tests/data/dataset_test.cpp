@@ -12,6 +12,17 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
+TEST(Elements, BecomeWhatIsMadeInTheirPlace) {
+  Element e = make_element(1.f, 2.f, 3.f);
+  e.become([] { return make_element(tensor({4.f, 5.f})); });
+  ASSERT_EQ(e.size(), 1u);
+  EXPECT_EQ(e[0].tensor().item<float>({1}), 5);
+  EXPECT_THROW(e.become([]() -> Element { fail<ValueError>("make", "no element"); }), ValueError);
+  EXPECT_TRUE(e.empty());
+  e.add(Component::scalar(6.f));  // usable as before
+  EXPECT_EQ(e[0].item<float>(), 6);
+}
+
 TEST(Sources, SlicesShareTheRowsOfTheirTensors) {
   const Tensor x = tensor({{1.f, 2.f}, {3.f, 4.f}, {5.f, 6.f}}), y = tensor({7, 8, 9}, DType::int64);
   std::vector<float> seen;
