@@ -18,10 +18,11 @@ namespace {
 constexpr double kNothing = 0.005;
 constexpr const char* kTypicalEpoch = "later epochs, median";
 
-// The last value of each key; counters and verdicts repeat themselves.
+// The last value of each key; counters and verdicts repeat themselves. How a log was written is no difference.
 std::map<std::string, std::string> facts_of(const RunRecord& run) {
   std::map<std::string, std::string> out;
-  for (const Fact& fact : run.facts) out[fact.key] = fact.value;
+  for (const Fact& fact : run.facts)
+    if (fact.key != "finished" && !fact.key.starts_with("log.")) out[fact.key] = fact.value;
   return out;
 }
 

@@ -96,6 +96,7 @@ class Trainer : public TrainRun {
     if (options_.timeline) {
       history_.record_ = timeline.to_record();
       history_.record_.framework = "isochron";
+      add_settings(history_.record_);
       size_t at = 0;
       for (Epoch& epoch : history_.record_.epochs) {
         add_metrics(epoch);
@@ -143,6 +144,15 @@ class Trainer : public TrainRun {
       fmt::print(stderr, "{}\n", saved);
     else if (!saved.empty() && options_.verbose > 0)
       progress_.say(saved);
+  }
+
+  // What a comparison with another run must know.
+  void add_settings(RunRecord& run) const {
+    const auto add = [&](const char* key, std::string value) { run.facts.push_back({key, std::move(value), "fit"}); };
+    add("threads", std::to_string(get_num_threads()));
+    if (!feed_) add("batch_size", std::to_string(options_.batch_size));
+    add("parameters", std::to_string(model_.count_params()));
+    add("optimizer", model_.optimizer().name());
   }
 
   // The watchdog has ended it: threads that make the input may never return, and are left to themselves.

@@ -125,9 +125,11 @@ TEST(RunComparison, ShowsWhatOnlyOneRunHas) {
   RunRecord after = run_of(5);
   for (Epoch& epoch : after.epochs) epoch.callbacks["Slow"] = 0.1;
   after.facts.push_back({"threads", "2", "fit", {}, 0});
+  after.facts.push_back({"log.headers", "1", "", {}, 0});
   const std::string text = RunComparison(run_of(5), after).to_string();
   EXPECT_THAT(text, ::testing::ContainsRegex("callback Slow +- +100 ms"));
   EXPECT_THAT(text, HasSubstr("threads: - -> 2"));
+  EXPECT_THAT(text, Not(HasSubstr("log.headers")));
   EXPECT_THAT(RunComparison(RunRecord{}, RunRecord{}).sentence(), HasSubstr("no later epochs"));
 }
 

@@ -302,6 +302,11 @@ TEST(Fit, TheRecordExplainsEpochsAndSurvivesJson) {
   // Of the epoch that other processes disturbed least.
   EXPECT_LE(least_other, 0.05);
   EXPECT_THAT(history.epoch_report().sentence(), testing::HasSubstr("Epoch 1"));
+  const auto setting = [&](const char* key) { return history.record().find_fact(key)->value; };
+  EXPECT_EQ(setting("threads"), std::to_string(get_num_threads()));
+  EXPECT_EQ(setting("batch_size"), "32");
+  EXPECT_EQ(setting("parameters"), std::to_string(64 * 128 + 128 + 128 + 1));
+  EXPECT_EQ(setting("optimizer"), "Adam");
   const std::string json = history.record().to_json();
   EXPECT_EQ(RunRecord::from_json(json).to_json(), json);
   EXPECT_EQ(RunRecord::from_json(json).epochs[8].metrics.at("loss"), history["loss"][8]);
