@@ -3,6 +3,8 @@
 // The shape is that of a convolution with as many outputs as inputs. Called by every thread; each writes its own part.
 #pragma once
 
+#include <cstddef>
+
 #include "isochron/kernels/conv/conv_shape.h"
 
 namespace isochron::kernels {
