@@ -1,5 +1,6 @@
 #include "isochron/data/autotune.h"
 
+#include <filesystem>
 #include <sstream>
 
 #include "isochron/base/cache_folder.h"
