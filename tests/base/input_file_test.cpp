@@ -1,5 +1,6 @@
 #include "isochron/base/input_file.h"
 
+#include <gmock/gmock.h>
 #include <zlib.h>
 #include <zstd.h>
 

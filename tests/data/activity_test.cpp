@@ -1,6 +1,7 @@
 // What threads of pipelines are doing, seen from outside.
 #include "isochron/data/activity.h"
 
+#include <gmock/gmock.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Caches, saved data sets, reports, loaders.
+#include <gmock/gmock.h>
 #include <atomic>
 #include <filesystem>
 #include <map>

@@ -1,5 +1,6 @@
 #include "isochron/data/files/csv.h"
 
+#include <gmock/gmock.h>
 #include <zlib.h>
 
 #include <cmath>

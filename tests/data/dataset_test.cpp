@@ -1,6 +1,7 @@
 // Sources and the stages every pipeline has.
 #include "isochron/data/dataset.h"
 
+#include <gmock/gmock.h>
 #include <numeric>
 
 #include "isochron/ops/ops.h"

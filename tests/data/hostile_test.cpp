@@ -1,5 +1,6 @@
 // Every reader of files over thousands of damaged copies of good ones: an error or a result, never a crash, a hang, or
 // memory beyond what the file's size allows. `make asan` runs it under AddressSanitizer.
+#include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <zstd.h>

@@ -1,5 +1,6 @@
 #include "isochron/data/image/image.h"
 
+#include <gmock/gmock.h>
 #include <filesystem>
 
 #include "isochron/base/files.h"

@@ -1,4 +1,5 @@
 // Threads that run ahead: order, errors, ends, places to go on from.
+#include <gmock/gmock.h>
 #include <time.h>
 
 #include <atomic>

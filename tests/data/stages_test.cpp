@@ -1,4 +1,5 @@
 // Stages one by one. Expected values are those of tf.data 2.21 (tests/references/data/stages.py prints them).
+#include <gmock/gmock.h>
 #include <algorithm>
 #include <cmath>
 #include <set>

@@ -1,5 +1,6 @@
 #include "isochron/data/files/tfrecord.h"
 
+#include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
 #include "isochron/data/files/record_sources.h"

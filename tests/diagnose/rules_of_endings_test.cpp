@@ -1,4 +1,6 @@
 // Runs that hang, or ended before their time.
+#include <gtest/gtest.h>
+
 #include "tests/diagnose/made_up_run.h"
 
 namespace isochron {

@@ -1,4 +1,6 @@
 // Causes that profilers' windows show.
+#include <gtest/gtest.h>
+
 #include "tests/diagnose/made_up_run.h"
 
 namespace isochron {

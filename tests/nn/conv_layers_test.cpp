@@ -1,5 +1,7 @@
 // Convolutional layers against Keras and PyTorch (references/conv_layers.json), their gradients by finite differences,
 // and what they refuse.
+#include <gtest/gtest.h>
+
 #include "isochron/graph/tape.h"
 #include "isochron/nn/layers.h"
 #include "isochron/nn/losses.h"

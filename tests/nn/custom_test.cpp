@@ -1,4 +1,5 @@
 // The code of docs/custom.md, word for word, compiled and run.
+#include <gtest/gtest.h>
 #include <fstream>
 #include <sstream>
 

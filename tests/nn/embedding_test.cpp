@@ -1,4 +1,6 @@
 // Embedding: lookups, masks, and updates of the rows in use.
+#include <gtest/gtest.h>
+
 #include "isochron/graph/tape.h"
 #include "isochron/nn/layers.h"
 #include "isochron/nn/model.h"

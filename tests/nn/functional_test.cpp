@@ -1,4 +1,6 @@
 // Models of symbolic tensors: graphs, shared layers, several inputs and outputs, freezing, tables and pictures.
+#include <gmock/gmock.h>
+
 #include "isochron/isochron.h"
 #include "reference.h"
 

@@ -1,4 +1,6 @@
 // Gradients of layers against central differences in float64.
+#include <gtest/gtest.h>
+
 #include "isochron/graph/tape.h"
 #include "isochron/nn/layers.h"
 #include "isochron/nn/model.h"

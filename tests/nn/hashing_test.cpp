@@ -1,4 +1,6 @@
 // Hashing and IntegerLookup against Keras: hashing.json, made by generate_hashing.py.
+#include <gtest/gtest.h>
+
 #include "isochron/isochron.h"
 #include "reference.h"
 

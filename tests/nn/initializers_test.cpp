@@ -1,5 +1,6 @@
 #include "isochron/nn/initializers.h"
 
+#include <gtest/gtest.h>
 #include <cmath>
 
 #include "isochron/base/threads.h"

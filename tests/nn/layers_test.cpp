@@ -1,5 +1,6 @@
 #include "isochron/nn/layers.h"
 
+#include <gtest/gtest.h>
 #include <cmath>
 
 #include "isochron/exec/function.h"

@@ -1,5 +1,6 @@
 #include "isochron/nn/losses.h"
 
+#include <gtest/gtest.h>
 #include <cmath>
 
 #include "isochron/graph/tape.h"

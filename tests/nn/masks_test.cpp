@@ -1,4 +1,6 @@
 // Masks through layers that join several tensors, both directions of a recurrent layer as a list, labels that are none.
+#include <gtest/gtest.h>
+
 #include "isochron/isochron.h"
 #include "reference.h"
 

@@ -1,5 +1,7 @@
 #include "isochron/nn/metrics.h"
 
+#include <gmock/gmock.h>
+
 #include "isochron/ops/create.h"
 #include "reference.h"
 

@@ -1,4 +1,6 @@
 // mixed_bfloat16: half the memory for activations, training curves of Keras, losses in float32.
+#include <gtest/gtest.h>
+
 #include "isochron/base/files.h"
 #include "isochron/exec/function.h"
 #include "isochron/isochron.h"

@@ -1,5 +1,7 @@
 #include "isochron/nn/model.h"
 
+#include <gmock/gmock.h>
+
 #include "isochron/isochron.h"
 #include "reference.h"
 

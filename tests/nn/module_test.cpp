@@ -1,5 +1,6 @@
 #include "isochron/nn/module.h"
 
+#include <gmock/gmock.h>
 #include <cmath>
 
 #include "isochron/nn/losses.h"

@@ -1,4 +1,5 @@
 // Norm layers against Keras and PyTorch (tests/references/normalization.json), and noise by its statistics.
+#include <gtest/gtest.h>
 #include <cmath>
 
 #include "isochron/exec/function.h"

@@ -1,4 +1,6 @@
 // Image, lookup and text layers against Keras (tests/references/generate_preprocessing.py).
+#include <gtest/gtest.h>
+
 #include "isochron/isochron.h"
 #include "reference.h"
 

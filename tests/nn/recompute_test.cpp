@@ -2,6 +2,8 @@
 // tests of op: recompute recompute_input
 #include "isochron/graph/recompute.h"
 
+#include <gtest/gtest.h>
+
 #include "isochron/exec/function.h"
 #include "isochron/isochron.h"
 #include "reference.h"

@@ -1,4 +1,6 @@
 // Recurrent, embedding and attention layers against Keras and PyTorch (tests/references/sequences.json).
+#include <gtest/gtest.h>
+
 #include "isochron/graph/tape.h"
 #include "isochron/nn/layers.h"
 #include "isochron/nn/losses.h"

@@ -1,5 +1,7 @@
 #include "isochron/nn/weight_rules.h"
 
+#include <gtest/gtest.h>
+
 #include "isochron/nn/dense.h"
 #include "isochron/ops/create.h"
 #include "reference.h"

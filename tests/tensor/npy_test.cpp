@@ -1,5 +1,6 @@
 #include "isochron/tensor/npy.h"
 
+#include <gmock/gmock.h>
 #include <fstream>
 #include <nlohmann/json.hpp>
 

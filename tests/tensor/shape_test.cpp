@@ -1,5 +1,6 @@
 #include "isochron/tensor/shape.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "error_matcher.h"

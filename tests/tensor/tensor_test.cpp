@@ -1,5 +1,6 @@
 #include "isochron/tensor/tensor.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

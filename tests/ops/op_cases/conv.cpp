@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "../op_cases.h"
 
 namespace isochron::testing {
