@@ -49,13 +49,14 @@ class RecurrentKernel : public Kernel {
   Range block(int64_t i) const { return {i * panel_, std::min(panel_, l_.units - i * panel_)}; }
   Share blocks_of(const KernelFrame& f) const { return share_of(f, blocks_); }
 
-  // Asks for a block of units of all examples, before the product that comes first: its rows are too far apart for the
-  // hardware to guess, and would be waited for one by one.
-  void ask_for(const T* block, int64_t width, int64_t step, int64_t gates = 1) const {
+  // Brings a block of units of all examples into the cache, before the product that comes first: its rows are too far
+  // apart for the hardware to guess, and would be waited for one by one. By loads, for processors drop prefetches while
+  // all buffers for misses are in use, which is most of so many at once.
+  void bring(const T* block, int64_t width, int64_t step, int64_t gates = 1) const {
     for (int64_t r = 0; r < l_.batch; ++r)
       for (int64_t g = 0; g < gates; ++g)
         for (int64_t i = 0; i < width; i += static_cast<int64_t>(64 / sizeof(T)))
-          __builtin_prefetch(block + r * step + g * l_.units + i);
+          static_cast<void>(*static_cast<const volatile T*>(block + r * step + g * l_.units + i));
   }
 
   // C (batch, n) (+)= A (batch, k) times a panel (k, n).
@@ -133,7 +134,7 @@ class ForwardKernel final : public RecurrentKernel<T> {
     void* inner = static_cast<std::byte*>(f.scratch) + sums_bytes();
     T* h = f.out<T>(0);
     const T* h_prev = t ? h + (t - 1) * l_.state() : f.in<T>(2);
-    this->ask_for(f.in<T>(0) + t * l_.sums() + first, width, l_.gates * l_.units, l_.gates);
+    this->bring(f.in<T>(0) + t * l_.sums() + first, width, l_.gates * l_.units, l_.gates);
     for (int64_t g = 0; g < l_.gates; ++g)
       run_product(this->panel_product(h_prev, l_.units, panel(f, b, g), l_.units, width, sums + g * width,
                                       l_.gates * width, false),
@@ -198,7 +199,7 @@ class BackwardKernel final : public RecurrentKernel<T> {
         }
         continue;
       }
-      if (t >= 0) ask_for_step(f, b, t);
+      if (t >= 0) bring_step(f, b, t);
       if (t + 1 < l_.steps) to_step_before(f, b, t + 1);
       if (t >= 0) step(f, b, t);
     }
@@ -232,13 +233,13 @@ class BackwardKernel final : public RecurrentKernel<T> {
                 f.scratch);
   }
   // What step t reads.
-  void ask_for_step(const KernelFrame& f, int64_t b, int64_t t) const {
+  void bring_step(const KernelFrame& f, int64_t b, int64_t t) const {
     const auto [first, width] = block(b);
     const int64_t at = t * l_.state() + first, gates_at = t * l_.sums() + first, step = l_.gates * l_.units;
-    if (lstm() || gru()) this->ask_for(f.in<T>(gates()) + gates_at, width, step, l_.gates);
-    this->ask_for(f.in<T>(0) + at, width, l_.units);
-    if (lstm()) this->ask_for(f.in<T>(1) + at, width, l_.units);
-    if (t > 0) this->ask_for(f.in<T>(saved_ + (lstm() ? 1 : 0)) + at - l_.state(), width, l_.units);
+    if (lstm() || gru()) this->bring(f.in<T>(gates()) + gates_at, width, step, l_.gates);
+    this->bring(f.in<T>(0) + at, width, l_.units);
+    if (lstm()) this->bring(f.in<T>(1) + at, width, l_.units);
+    if (t > 0) this->bring(f.in<T>(saved_ + (lstm() ? 1 : 0)) + at - l_.state(), width, l_.units);
   }
   void step(const KernelFrame& f, int64_t b, int64_t t) const {
     const auto [first, width] = block(b);
