@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "isochron/base/prefault.h"
 #include "isochron/exec/evaluate.h"
 #include "isochron/graph/tape.h"
 #include "isochron/ops/create.h"
@@ -21,6 +22,9 @@ Optimizer::~Optimizer() = default;
 void Optimizer::build(const Parameters& variables) {
   if (state_->knows(variables)) return;
   ScopedSpan span(Phase::init, "optimizer state");
+  // Read before they are written, pages of zeros would cost two faults each in the first update.
+  constexpr int64_t kMost = int64_t{64} << 20;
+  if (const int64_t bytes = state_bytes(variables); bytes <= kMost) reserve_pages(static_cast<size_t>(bytes));
   const std::vector<Slot> kept = slots();
   for (const Variable& variable : variables) state_->track(variable, 0, kept);
 }
