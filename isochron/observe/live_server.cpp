@@ -9,16 +9,18 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
+#include "isochron/base/clock.h"
 #include "isochron/base/error.h"
 
 namespace isochron::observe {
 namespace {
 
 constexpr size_t kMaxRequest = 8192;
-constexpr int kPatienceMilliseconds = 2000;
+constexpr int64_t kPatienceNs = 2'000'000'000;
 
 std::string random_token() {
   unsigned char bytes[16];
@@ -98,26 +100,40 @@ void LiveServer::serve() {
     if (polled[1].revents) return;
     if (!polled[0].revents) continue;
     const int connection = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-    if (connection < 0) continue;
+    if (connection < 0) {
+      poll(polled + 1, 1, 100);  // perhaps no descriptor is left; somebody still waits, so asking again would spin
+      continue;
+    }
     answer(connection);
     close(connection);
   }
 }
 
+// False when its time is over, or the server's.
+bool LiveServer::ready(int connection, short events, int64_t deadline_ns) const {
+  pollfd polled[] = {{connection, events, 0}, {wake_, POLLIN, 0}};
+  for (int64_t left; (left = deadline_ns - monotonic_ns()) > 0;) {
+    const int changed = poll(polled, 2, static_cast<int>(left / 1'000'000) + 1);
+    if (changed < 0 && errno == EINTR) continue;
+    return changed > 0 && !polled[1].revents;
+  }
+  return false;
+}
+
 void LiveServer::answer(int connection) {
-  const timeval patience{kPatienceMilliseconds / 1000, 0};
-  setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  const int64_t deadline = monotonic_ns() + kPatienceNs;
   std::string request;
   char buffer[2048];
   while (request.size() < kMaxRequest && request.find("\r\n\r\n") == std::string::npos) {
-    const ssize_t got = recv(connection, buffer, sizeof buffer, 0);
+    if (!ready(connection, POLLIN, deadline)) return;
+    const ssize_t got = recv(connection, buffer, sizeof buffer, MSG_DONTWAIT);
     if (got <= 0) return;
     request.append(buffer, static_cast<size_t>(got));
   }
   const std::string response = response_to(request);
   for (size_t at = 0; at < response.size();) {
-    const ssize_t sent = send(connection, response.data() + at, response.size() - at, MSG_NOSIGNAL);
+    if (!ready(connection, POLLOUT, deadline)) return;
+    const ssize_t sent = send(connection, response.data() + at, response.size() - at, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent <= 0) return;
     at += static_cast<size_t>(sent);
   }

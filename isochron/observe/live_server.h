@@ -5,13 +5,14 @@
 //
 // Bound to the loopback address; every request must carry the token that stands in the address, and
 // must be addressed to this host by name (a page elsewhere can't reach it through its own name). Serves
-// GET / and GET /state, nothing else. One thread, one request at a time.
+// GET / and GET /state, nothing else. One thread, one request at a time, each within two seconds: who is slow is hung
+// up on, so that nobody can keep others, or the end of the program, waiting.
 //
 // Written by hand rather than with cpp-httplib, because that library pulls OpenSSL and Brotli into every
 // start of the program: 3 ms, as measured, for two kinds of requests.
 #pragma once
 
-#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -34,6 +35,7 @@ class LiveServer {
  private:
   void serve();
   void answer(int connection);
+  bool ready(int connection, short events, int64_t deadline_ns) const;
   std::string response_to(std::string_view request);
 
   std::string page_;

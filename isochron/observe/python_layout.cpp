@@ -154,7 +154,7 @@ class Bytes {
   const uint8_t* end_;
 };
 
-int line_in_lnotab(Bytes bytes, int line, int64_t offset) {
+int64_t line_in_lnotab(Bytes bytes, int64_t line, int64_t offset) {
   int64_t address = 0;
   while (bytes.more()) {
     address += bytes.next();
@@ -165,7 +165,7 @@ int line_in_lnotab(Bytes bytes, int line, int64_t offset) {
   return line;
 }
 
-int line_in_pairs(Bytes bytes, int line, int64_t offset) {
+int64_t line_in_pairs(Bytes bytes, int64_t line, int64_t offset) {
   int64_t end = 0;
   while (bytes.more()) {
     end += bytes.next();
@@ -176,7 +176,7 @@ int line_in_pairs(Bytes bytes, int line, int64_t offset) {
   return line;
 }
 
-int line_in_locations(Bytes bytes, int line, int64_t offset) {
+int64_t line_in_locations(Bytes bytes, int64_t line, int64_t offset) {
   int64_t end = 0;
   while (bytes.more()) {
     const int head = bytes.next(), code = (head >> 3) & 15;
@@ -206,15 +206,19 @@ const PythonLayout* python_layout(int minor) {
 }
 
 int line_of(LineTable kind, const uint8_t* table, uint64_t size, int first_line, int64_t offset) {
-  switch (kind) {
-    case LineTable::lnotab:
-      return line_in_lnotab({table, size}, first_line, offset);
-    case LineTable::pairs:
-      return line_in_pairs({table, size}, first_line, offset);
-    case LineTable::locations:
-      return line_in_locations({table, size}, first_line, offset);
-  }
-  return first_line;
+  // Wide: what was read while the process changed it may be any number.
+  const auto line = [&]() -> int64_t {
+    switch (kind) {
+      case LineTable::lnotab:
+        return line_in_lnotab({table, size}, first_line, offset);
+      case LineTable::pairs:
+        return line_in_pairs({table, size}, first_line, offset);
+      case LineTable::locations:
+        return line_in_locations({table, size}, first_line, offset);
+    }
+    return first_line;
+  };
+  return static_cast<int>(line());
 }
 
 }  // namespace isochron::observe

@@ -147,8 +147,7 @@ bool PythonProcess::walk(uint64_t thread, PythonThread& out) {
   uint64_t frame = memory_.pointer(thread + static_cast<uint64_t>(layout_->thread_frame));
   if (layout_->cframe_frame >= 0 && frame)
     frame = memory_.pointer(frame + static_cast<uint64_t>(layout_->cframe_frame));
-  for (; frame;) {
-    if (out.frames.size() >= kMaxFrames) return true;
+  for (size_t depth = 0; frame && depth < kMaxFrames; ++depth) {
     uint8_t block[128];
     if (!memory_.read(frame, block, sizeof block)) return false;
     const uint64_t previous = field<uint64_t>(block, layout_->frame_previous);
@@ -160,10 +159,10 @@ bool PythonProcess::walk(uint64_t thread, PythonThread& out) {
       const auto& code = known->code;
       int64_t offset;
       if (layout_->code_instructions >= 0)
-        offset = static_cast<int64_t>(field<uint64_t>(block, layout_->frame_instruction) - code_address) -
-                 layout_->code_instructions;
+        offset = static_cast<int64_t>(field<uint64_t>(block, layout_->frame_instruction) - code_address -
+                                      static_cast<uint64_t>(layout_->code_instructions));
       else
-        offset = field<int32_t>(block, layout_->frame_instruction) * (layout_->minor == 10 ? 2 : 1);
+        offset = int64_t{field<int32_t>(block, layout_->frame_instruction)} * (layout_->minor == 10 ? 2 : 1);
       if (offset != known->offset) {
         known->line =
             line_of(layout_->lines, code->line_table.data(), code->line_table.size(), code->first_line, offset);

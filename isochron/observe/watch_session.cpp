@@ -56,7 +56,7 @@ std::string exit_text(int status) {
 
 }  // namespace
 
-WatchSession::WatchSession(WatchOptions options) : options_(std::move(options)) {
+WatchSession::WatchSession(WatchOptions options) : options_(std::move(options)), start_ns_(monotonic_ns()) {
   const sigset_t set = ending_signals();
   if (options_.pid)
     pthread_sigmask(SIG_BLOCK, &set, nullptr);
@@ -77,15 +77,21 @@ double WatchSession::seconds() const { return running_ ? seconds_between(start_n
 
 int WatchSession::run() { return options_.pid ? run_attached() : run_command(); }
 
+void WatchSession::start_sampling(int pid, const SamplerOptions& options) {
+  auto sampler = std::make_unique<Sampler>(pid, options);
+  const std::lock_guard lock(mutex_);  // others may ask for a record already
+  sampler_ = std::move(sampler);
+}
+
 int WatchSession::run_command() {
   const Child child = launch(options_.command, [&](int pid) {
     start_ns_ = monotonic_ns();
     counters_.attach(pid);
   });
   command_pid_ = child.pid;
-  sampler_ = std::make_unique<Sampler>(child.pid, SamplerOptions{.folders = likely_folders(child.pid, options_.command),
-                                                                 .own_files = options_.own_files,
-                                                                 .counters = &counters_});
+  start_sampling(child.pid, {.folders = likely_folders(child.pid, options_.command),
+                             .own_files = options_.own_files,
+                             .counters = &counters_});
   relay_ = std::make_unique<Relay>(child, [&](Relay::Stream, std::string_view bytes) { on_output(bytes); });
   relay_->on_end_requested = [&](int signal) {
     take_stock(seconds());
@@ -113,7 +119,7 @@ int WatchSession::run_attached() {
   if (process < 0) fail<ValueError>("watch", "no process with pid {}", options_.pid);
   start_ns_ = monotonic_ns();
   command_pid_ = options_.pid;
-  sampler_ = std::make_unique<Sampler>(options_.pid, SamplerOptions{.folders = {folder_of_process(options_.pid)}});
+  start_sampling(options_.pid, {.folders = {folder_of_process(options_.pid)}});
   const sigset_t ending = ending_signals();
   thread_ = std::thread([&] { sample_until_stopped(); });
   // Until the process ends, or we are told to leave it alone.
@@ -129,6 +135,7 @@ int WatchSession::run_attached() {
   }
   stopping_.notify_all();
   thread_.join();
+  const std::lock_guard lock(mutex_);
   end_ = seconds();
   running_ = false;
   ended_by_us_ = true;  // its exit status is not ours to see
@@ -151,7 +158,11 @@ void WatchSession::sample_until_stopped() {
     if (tick % kTicksPerSecond == 0) follow_epochs();
     if (watch_silence(seconds()) && on_stall) {
       lock.unlock();
-      on_stall();
+      try {
+        on_stall();
+      } catch (const std::exception& error) {  // such as a full disk, which may be why nothing goes on
+        note(fmt::format("isochron: {}\n", error.what()));
+      }
       lock.lock();
     }
     const bool dear = own_cpu_seconds() > kStartUp + kShare * seconds();

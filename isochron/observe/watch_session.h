@@ -69,9 +69,10 @@ class WatchSession {
   void take_stock(double now);
   std::string estimate(double now) const;
   void complete(RunRecord& run) const;
+  void start_sampling(int pid, const SamplerOptions& options);
 
   WatchOptions options_;
-  int64_t start_ns_ = 0;
+  std::atomic<int64_t> start_ns_;
   HardwareCounters counters_;
   std::unique_ptr<Relay> relay_;
   std::unique_ptr<Sampler> sampler_;

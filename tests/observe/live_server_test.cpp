@@ -7,7 +7,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "isochron/base/error.h"
 #include "isochron/observe/live_page.h"
@@ -19,13 +21,18 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-std::string ask(int port, const std::string& request) {
+int connected(int port) {
   const int fd = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<uint16_t>(port));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  return fd;
+}
+
+std::string ask(int port, const std::string& request) {
+  const int fd = connected(port);
   EXPECT_EQ(send(fd, request.data(), request.size(), 0), static_cast<ssize_t>(request.size()));
   std::string response;
   char buffer[4096];
@@ -54,6 +61,18 @@ TEST_F(LiveServerTest, RefusesEveryoneElse) {
   EXPECT_THAT(ask(server.port(), "POST /" + query + " HTTP/1.1\r\n" + host), StartsWith("HTTP/1.1 405"));
   EXPECT_THAT(ask(server.port(), "GET /../etc/passwd" + query + " HTTP/1.1\r\n" + host), StartsWith("HTTP/1.1 404"));
   EXPECT_THAT(ask(server.port(), std::string(20000, 'x') + "\r\n\r\n"), StartsWith("HTTP/1.1 403"));
+}
+
+// A byte a second, for as long as the server listens: without an end of its patience, three hours.
+TEST_F(LiveServerTest, WhoIsSlowIsHungUpOn) {
+  const int fd = connected(server.port());
+  int sent = 0;
+  while (send(fd, "x", 1, MSG_NOSIGNAL) == 1) {
+    ASSERT_LT(++sent, 60);
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  }
+  close(fd);
+  EXPECT_THAT(ask(server.port(), "GET /" + query + " HTTP/1.1\r\n" + host), HasSubstr("<p>page</p>"));
 }
 
 TEST_F(LiveServerTest, ATakenPortIsAnError) {

@@ -168,6 +168,8 @@ TEST(PythonStack, LineTablesOfAllVersions) {
   EXPECT_EQ(line_of(LineTable::pairs, pairs, sizeof pairs, 10, 8), 13);
   const uint8_t cut_off[] = {0xf0};
   EXPECT_EQ(line_of(LineTable::locations, cut_off, sizeof cut_off, 10, 400), 10);
+  // Read while the process changed it.
+  EXPECT_EQ(line_of(LineTable::pairs, pairs, sizeof pairs, INT32_MAX, 8), INT32_MIN + 2);
 }
 
 }  // namespace

@@ -6,8 +6,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <fstream>
+#include <thread>
+
+#include "isochron/base/error.h"
 
 namespace isochron::observe {
 namespace {
@@ -100,6 +104,31 @@ with first:
   EXPECT_EQ(watched.status, 128 + 15);
   EXPECT_THAT(watched.fact("stall.summary"), HasSubstr("with second: pass"));
   EXPECT_EQ(watched.fact("stall.cause"), "wait.lock");
+}
+
+TEST(WatchSession, GoesOnWhenAReportCanNotBeWritten) {
+  WatchSession session({.command = {"sleep", "1"}, .stall_seconds = 0.2});
+  int reports = 0;
+  session.on_stall = [&] {
+    ++reports;
+    fail<FileError>("write", "run.json: no space left on device");
+  };
+  EXPECT_EQ(session.run(), 0);
+  EXPECT_GE(reports, 1);
+}
+
+TEST(WatchSession, RecordsMayBeAskedForAtAnyTime) {
+  WatchSession session({.command = {"sleep", "0.3"}});
+  std::atomic<bool> over{false};
+  std::thread asking([&] {
+    while (!over) {
+      EXPECT_EQ(session.record().source, "watch");
+      session.now_doing();
+    }
+  });
+  EXPECT_EQ(session.run(), 0);
+  over = true;
+  asking.join();
 }
 
 TEST(WatchSession, LastWordsOfAStuckProgramDoNotMeanThatItGoesOn) {
