@@ -118,13 +118,12 @@ void AsyncWriter::loop() {
       wake_.wait(lock, work);
     else
       wake_.wait_for(lock, std::chrono::duration<double>(retry_seconds_), work);
-    if (reserve_bytes_ > 0) {
+    if (const int64_t bytes = std::exchange(reserve_bytes_, 0); bytes > 0) {
       writing_ = true;
       lock.unlock();
-      snapshot_.reserve(reserve_bytes_);
+      snapshot_.reserve(bytes);
       lock.lock();
       writing_ = false;
-      reserve_bytes_ = 0;
     }
     // Removals first: they make room.
     if (!unwanted_.empty()) {

@@ -13,6 +13,9 @@
 
 namespace isochron {
 
+// Of a dataset, in bytes; longer ones are neither written nor read.
+inline constexpr size_t kLongestHdf5Path = 4096;
+
 // All datasets, by path, in the order of their names.
 NamedTensors read_hdf5(const std::string& path);
 // Appears complete or not at all. bfloat16 is written as float32: HDF5 has no name for it.

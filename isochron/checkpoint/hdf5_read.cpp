@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 #include <set>
 
@@ -10,7 +11,7 @@ namespace {
 constexpr uint64_t kUndefined = UINT64_MAX;
 constexpr int kMaxDepth = 32;
 constexpr uint64_t kMostElements = uint64_t{1} << 56;
-constexpr size_t kMaxObjects = 1'000'000;
+constexpr size_t kMaxParts = 10'000'000;
 
 class Hdf5Reader {
  public:
@@ -56,18 +57,24 @@ class Hdf5Reader {
     if (std::memcmp(file_->data() + at, signature, 4) != 0) broken("has no {} at byte {}", signature, at);
   }
 
+  // Everything that is visited counts: parts that many others point to would keep us busy for hours.
+  void count(size_t parts) {
+    parts_ += parts;
+    if (parts_ > kMaxParts) broken("has more than {} parts", kMaxParts);
+  }
+
   // The messages of an object header, continuation blocks included.
-  std::vector<Message> messages(uint64_t header) const {
+  std::vector<Message> messages(uint64_t header) {
     if (number<uint8_t>(header) != 1)
       broken("has an object header of another version at byte {}; write it with h5py's defaults", header);
-    const auto count = number<uint16_t>(header + 2);
+    const auto there = number<uint16_t>(header + 2);
     std::vector<std::pair<uint64_t, uint64_t>> blocks{{header + 16, number<uint32_t>(header + 8)}};
     std::vector<Message> out;
     for (size_t b = 0; b < blocks.size() && blocks.size() <= 64; ++b) {
       auto [at, bytes] = blocks[b];
       check(at, bytes);
       const uint64_t end = at + bytes;
-      while (at + 8 <= end && out.size() < count) {
+      while (at + 8 <= end && out.size() < there) {
         const Message message{number<uint16_t>(at), at + 8, number<uint16_t>(at + 2)};
         if (message.at + message.bytes > end) broken("has a header message that is cut off at byte {}", at);
         if (message.type == 0x10 && message.bytes >= 16)
@@ -76,12 +83,13 @@ class Hdf5Reader {
         at = message.at + message.bytes;
       }
     }
+    count(out.size());
     return out;
   }
 
   void visit(const std::string& path, uint64_t header, int depth) {
     if (depth > kMaxDepth) broken("nests groups more than {} deep", kMaxDepth);
-    if (++objects_ > kMaxObjects) broken("has more than {} objects", kMaxObjects);
+    if (path.size() > kLongestHdf5Path) broken("has a path of more than {} bytes", kLongestHdf5Path);
     if (!visited_.insert(header).second) broken("has a group that holds itself, or two links to \"{}\"", path);
     const std::vector<Message> all = messages(header);
     for (const Message& message : all) {
@@ -102,8 +110,8 @@ class Hdf5Reader {
     const auto entries = number<uint16_t>(node + 6);
     const bool leaf = number<uint8_t>(node + 5) == 0;
     if (number<uint8_t>(node + 4) != 0) broken("has a B-tree of another kind in \"{}\"", path);
+    count(entries);
     for (uint16_t i = 0; i < entries; ++i) {
-      if (++objects_ > kMaxObjects) broken("has more than {} objects", kMaxObjects);
       const auto child = number<uint64_t>(node + 24 + 8 + 16 * uint64_t{i});
       if (leaf)
         visit_symbols(path, child, heap, depth);
@@ -115,6 +123,7 @@ class Hdf5Reader {
   void visit_symbols(const std::string& path, uint64_t node, uint64_t heap, int depth) {
     expect(node, "SNOD");
     const auto symbols = number<uint16_t>(node + 6);
+    count(symbols);
     for (uint16_t i = 0; i < symbols; ++i) {
       const uint64_t entry = node + 8 + 40 * uint64_t{i};
       if (number<uint32_t>(entry + 16) == 2) continue;  // a soft link: what it names is reached on its own way
@@ -129,8 +138,9 @@ class Hdf5Reader {
     check(data, bytes);
     if (offset >= bytes) broken("has a link whose name lies outside its heap");
     const char* begin = file_->data() + data + offset;
-    const void* end = std::memchr(begin, 0, bytes - offset);
-    if (!end) broken("has a link whose name has no end");
+    const uint64_t longest = std::min<uint64_t>(bytes - offset, kLongestHdf5Path + 1);
+    const void* end = std::memchr(begin, 0, longest);
+    if (!end) broken("has a link whose name has no end within {} bytes", longest);
     return {begin, static_cast<const char*>(end)};
   }
 
@@ -204,6 +214,8 @@ class Hdf5Reader {
     if (at == kUndefined) broken("has a dataset \"{}\" that was never written", path);
     if (size < bytes) broken("has {} bytes for dataset \"{}\", which takes {}", size, path, bytes);
     check(at, bytes);
+    data_bytes_ += bytes;
+    if (data_bytes_ > file_->size()) broken("has datasets that lie over each other, the last is \"{}\"", path);
     return tensor_at(at, spec, kind);
   }
 
@@ -228,7 +240,8 @@ class Hdf5Reader {
 
   std::shared_ptr<MappedFile> file_;
   std::set<uint64_t> visited_;
-  size_t objects_ = 0;
+  size_t parts_ = 0;
+  uint64_t data_bytes_ = 0;
   NamedTensors found_;
 };
 

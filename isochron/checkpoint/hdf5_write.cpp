@@ -205,6 +205,9 @@ class MetadataBuilder {
 };
 
 Item& item_at(Item& root, const std::string& path) {
+  if (path.size() > kLongestHdf5Path)
+    fail<ValueError>("hdf5", "the path of a dataset has at most {} bytes, got {}: \"{}…\"", kLongestHdf5Path,
+                     path.size(), path.substr(0, 60));
   Item* item = &root;
   for (size_t begin = 0; begin <= path.size();) {
     const size_t end = std::min(path.find('/', begin), path.size());

@@ -26,9 +26,11 @@ std::string utc(int64_t unix_ns) {
   return text;
 }
 
-std::string sealed(const std::string& body) { return fmt::format("{}{}{}\"\n}}\n", body, kSeal, hex(crc32c(body))); }
-
 }  // namespace
+
+std::string sealed_manifest(const std::string& body) {
+  return fmt::format("{}{}{}\"\n}}\n", body, kSeal, hex(crc32c(body)));
+}
 
 std::string manifest_text(const CheckpointInfo& info, const std::string& state_file) {
   ordered_json logs = ordered_json::object();
@@ -47,7 +49,7 @@ std::string manifest_text(const CheckpointInfo& info, const std::string& state_f
       {"state", {{"file", state_file}, {"bytes", info.bytes}, {"crc32c", hex(info.crc32c)}}}};
   std::string body = document.dump(1, ' ', false, ordered_json::error_handler_t::replace);
   body.resize(body.rfind("\n}"));
-  return sealed(body);
+  return sealed_manifest(body);
 }
 
 bool is_manifest(const std::string& text) { return text.find(kFormat) != std::string::npos; }
@@ -55,7 +57,7 @@ bool is_manifest(const std::string& text) { return text.find(kFormat) != std::st
 CheckpointInfo parse_manifest(const std::string& path, const std::string& text, const std::string& state_file) {
   const auto refuse = [&](const std::string& why) { fail<FileError>("checkpoint", "{}: {}", path, why); };
   const size_t seal = text.rfind(kSeal);
-  if (seal == std::string::npos || sealed(text.substr(0, seal)) != text)
+  if (seal == std::string::npos || sealed_manifest(text.substr(0, seal)) != text)
     refuse(is_manifest(text) ? "manifest.json does not match its checksum: bytes have changed since it was written"
                              : "foreign: its manifest.json is none of ours");
   CheckpointInfo info;

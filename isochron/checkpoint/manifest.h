@@ -10,6 +10,8 @@ namespace isochron {
 inline constexpr int64_t kLargestManifest = 16 << 20;
 
 std::string manifest_text(const CheckpointInfo& info, const std::string& state_file);
+// An object that lacks its closing brace, with its checksum as the last member.
+std::string sealed_manifest(const std::string& body);
 // FileError, naming `path`, unless it is whole, unchanged, and of a version we know.
 CheckpointInfo parse_manifest(const std::string& path, const std::string& text, const std::string& state_file);
 // Whether it was once one of ours.

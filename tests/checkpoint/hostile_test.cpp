@@ -100,5 +100,58 @@ TEST_F(Hostile, Hdf5OfOtherKindsIsNamed) {
   EXPECT_THAT([&] { read_hdf5(path); }, testing::ThrowsMessage<FileError>(testing::HasSubstr("newer layout")));
 }
 
+std::string number(uint64_t value) { return {reinterpret_cast<const char*>(&value), sizeof value}; }
+
+// Puts `now` in all places of `was`; both are numbers of the file.
+void renumber(std::string& bytes, uint64_t was, uint64_t now) {
+  int places = 0;
+  for (size_t at = 0; (at = bytes.find(number(was), at)) != std::string::npos; at += 8, ++places)
+    bytes.replace(at, 8, number(now));
+  ASSERT_GT(places, 0) << was;
+}
+
+TEST_F(Hostile, Hdf5DatasetsThatShareTheirBytesAreRefused) {
+  write_hdf5(path, {{"a", ones({4096})}, {"b", ones({777})}});
+  std::string bytes = read_file(path);
+  // Where the data lie stands before their size.
+  const std::string place = bytes.substr(bytes.find(number(4 * 4096)) - 8, 16);
+  bytes.replace(bytes.find(number(4 * 777)) - 8, 16, place);
+  renumber(bytes, 777, 4096);
+  write_file(path, bytes);
+  EXPECT_THAT([&] { read_hdf5(path); },
+              testing::ThrowsMessage<FileError>(testing::HasSubstr("datasets that lie over each other")));
+}
+
+// 65,535 nodes of 65,535 links each, all of them the same one.
+TEST_F(Hostile, Hdf5PartsAreCounted) {
+  write_hdf5(path, {{"a", ones({2})}});
+  std::string bytes = read_file(path);
+  renumber(bytes, bytes.find("TREE"), bytes.size());
+  const uint64_t children = 65535, links = bytes.size() + 24 + 16 * (children + 1);
+  bytes += std::string("TREE\0\0\xff\xff", 8) + std::string(16, '\xff');
+  for (uint64_t i = 0; i <= children; ++i) bytes += number(0) + number(links);
+  bytes += std::string("SNOD\1\0\xff\xff", 8);
+  for (uint64_t i = 0; i < children; ++i) bytes += number(0) + number(0) + number(2) + number(0) + number(0);
+  write_file(path, bytes);
+  EXPECT_THAT([&] { read_hdf5(path); },
+              testing::ThrowsMessage<FileError>(testing::HasSubstr("more than 10000000 parts")));
+}
+
+TEST_F(Hostile, Hdf5PathsAreBounded) {
+  const std::string longest(kLongestHdf5Path, 'n');
+  write_hdf5(path, {{longest, ones({2})}});
+  EXPECT_EQ(read_hdf5(path).at(0).first, longest);
+  std::string bytes = read_file(path);
+  bytes[bytes.find(longest) + longest.size()] = 'n';
+  write_file(path, bytes);
+  EXPECT_THAT([&] { read_hdf5(path); },
+              testing::ThrowsMessage<FileError>(testing::HasSubstr("name has no end within 4097 bytes")));
+  EXPECT_THAT(
+      [&] {
+        write_hdf5(path, {{longest + "n", ones({2})}});
+      },
+      testing::ThrowsMessage<ValueError>(testing::HasSubstr("at most 4096 bytes, got 4097")));
+}
+
 }  // namespace
 }  // namespace isochron

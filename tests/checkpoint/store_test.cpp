@@ -249,5 +249,16 @@ TEST(AsyncWriter, WritesWhatTheStateWasWhenItWasSubmitted) {
   }
 }
 
+// The writer's thread makes room for the first while the second is asked for.
+TEST(AsyncWriter, RoomMayBeAskedForAgainAtAnyTime) {
+  const TempFolder folder;
+  AsyncWriter writer;
+  const Tensor state = full({1 << 16}, 3.0);
+  for (int64_t bytes = 1 << 12; bytes <= 1 << 20; bytes *= 2) writer.reserve(bytes);
+  EXPECT_TRUE(writer.submit({{"w", state}}, {{.path = folder.file("c")}}));
+  writer.finish();
+  EXPECT_TRUE(same_elements(read_checkpoint(folder.file("c")).state.tensor("w"), state));
+}
+
 }  // namespace
 }  // namespace isochron
