@@ -1,11 +1,13 @@
 #include "isochron/base/log.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
@@ -47,10 +49,7 @@ std::string time_of_day() {
 
 class Log {
  public:
-  static Log& global() {
-    static Log* log = new Log;
-    return *log;
-  }
+  static Log& global() { return *instance().load(std::memory_order_acquire); }
 
   bool enabled(LogLevel level) {
     std::lock_guard lock(mutex_);
@@ -70,17 +69,13 @@ class Log {
     more_.notify_one();
   }
 
-  void flush() {
-    std::unique_lock lock(mutex_);
-    written_.wait(lock, [&] { return !runs_ || (waiting_.empty() && !writing_); });
-  }
+  void flush() { at_rest(); }
 
   void set(LogOptions options) {
     if (options.rotate_bytes < 1 || options.kept < 0 || options.lines_of_a_topic < 1 || !(options.topic_seconds >= 0))
       fail<ValueError>("log",
                        "rotate_bytes and lines_of_a_topic must be at least 1, kept and topic_seconds not negative");
-    flush();
-    std::lock_guard lock(mutex_);
+    const auto lock = at_rest();
     options_ = std::move(options);
     topics_.clear();
     close_file();
@@ -92,7 +87,19 @@ class Log {
     int64_t lines = 0, left_out = 0;
   };
 
-  Log() : options_(log_options_from_environment()) {}
+  explicit Log(LogOptions options) : options_(std::move(options)) {}
+  // Never destroyed: its thread may still be at work when the process ends.
+  static std::atomic<Log*>& instance() {
+    static std::atomic<Log*> log{new Log(log_options_from_environment())};
+    return log;
+  }
+
+  // Everything is written, and nothing more is while the lock is held.
+  std::unique_lock<std::mutex> at_rest() {
+    std::unique_lock lock(mutex_);
+    written_.wait(lock, [&] { return !runs_ || (waiting_.empty() && !writing_); });
+    return lock;
+  }
 
   std::string format(LogLevel level, std::string_view topic, std::string_view text) const {
     return options_.file.empty() ? fmt::format("isochron: {}: {}: {}\n", name_of(level), topic, text)
@@ -118,11 +125,18 @@ class Log {
     try {
       std::thread([this] { run(); }).detach();
       runs_ = true;
-      static const int once = std::atexit([] { global().flush(); });
+      static const int once = std::atexit([] { global().flush(); }) + share_with_children();
       static_cast<void>(once);
     } catch (const std::system_error&) {
       waiting_.clear();
     }
+  }
+
+  // A forked child has no thread that writes: it starts with a log of its own, and leaves the lines that wait to its
+  // parent.
+  static int share_with_children() {
+    return pthread_atfork([] { global().mutex_.lock(); }, [] { global().mutex_.unlock(); },
+                          [] { instance().store(new Log(global().options_)); });
   }
 
   void run() {

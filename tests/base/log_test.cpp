@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -44,6 +46,34 @@ TEST_F(Logs, HaveLevels) {
   EXPECT_FALSE(log_enabled(LogLevel::warning));
   set_log_options({.level = LogLevel::off, .file = file_});
   EXPECT_FALSE(log_enabled(LogLevel::error));
+}
+
+TEST_F(Logs, OfAForkedChildAreWrittenToo) {
+  set_log_options({.file = file_});
+  log_line(LogLevel::warning, "test", "of the parent");
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);  // ends it where it would wait for a thread it does not have
+    log_line(LogLevel::warning, "test", "of the child");
+    log_flush();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_THAT(text(), HasSubstr("test: of the parent\n"));
+  EXPECT_THAT(text(), HasSubstr("test: of the child\n"));
+}
+
+TEST_F(Logs, MayBeSetUpAnewWhileLinesAreWritten) {
+  std::thread chatty([&] {
+    for (int i = 0; i < 300; ++i) log_line(LogLevel::warning, "test", "line");
+  });
+  for (int i = 0; i < 30; ++i) set_log_options({.file = folder_.file(std::to_string(i % 2)), .lines_of_a_topic = 1000});
+  chatty.join();
+  set_log_options({.file = file_});
+  log_line(LogLevel::warning, "test", "last");
+  EXPECT_THAT(text(), HasSubstr("last"));
 }
 
 TEST_F(Logs, OfOneTopicAreLimitedInRate) {
