@@ -78,7 +78,9 @@ class OneByOne {
         for (ValueId in : graph_.nodes[i].inputs) last_reader[static_cast<size_t>(in.node)] = i;
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       const GraphNode& node = graph_.nodes[i];
-      if (node.op == &check && numbers(node.inputs[0]).bad()) return origin_of(node.inputs[0]);
+      if (node.op == &check)
+        for (ValueId in : node.inputs)
+          if (numbers(in).bad()) return origin_of(in);
       if (!needed[i] || !node.op) continue;
       compute(i);
       for (ValueId in : node.inputs)

@@ -52,6 +52,7 @@ const std::vector<Pass>& all_passes() {
       {"layout", "drops moves of elements that their reader can do without", choose_layout},
       {"cse", "computes equal values once", merge_common_subexpressions},
       {"assignments", "new values of variables written by whoever computes them", drop_assignments},
+      {"watched_factors", "checks of gradients look at the least that tells", watch_factors},
       {"kept_probabilities", "attention to few keys keeps its probabilities for its gradient", keep_probabilities},
       {"column_sums", "a bias gradient with the product that reads the same rows", sum_columns_with_products},
       {"matmul_epilogue", "bias, residual and activation within a matrix product or convolution",

@@ -12,6 +12,7 @@ void shrink_pooling_gradients(Graph& graph);
 void choose_layout(Graph& graph);
 void merge_common_subexpressions(Graph& graph);
 void drop_assignments(Graph& graph);
+void watch_factors(Graph& graph);
 void keep_probabilities(Graph& graph);
 void sum_columns_with_products(Graph& graph);
 void fuse_matmul_epilogues(Graph& graph);

@@ -152,7 +152,6 @@ TensorList TrainingState::body(StepKind kind, Feed feed, const Columns& columns,
     loss = loss.defined() ? loss + cast(own, loss.dtype()) : own;
   }
   for (const Tensor& penalty : model_->losses()) loss = loss + cast(penalty, loss.dtype());
-  if (training) loss = check_finite(loss, "loss");
   count_in(loss_metric_, loss);
   for (size_t i = 0; i < outputs_.size(); ++i) {
     Output& output = outputs_[i];
@@ -167,8 +166,13 @@ TensorList TrainingState::body(StepKind kind, Feed feed, const Columns& columns,
 
   const std::vector<Variable> variables = model_->trainable_variables();
   const std::vector<Tensor> sources(variables.begin(), variables.end());
+  const std::vector<Tensor> slopes = gradients({&loss, 1}, {}, sources);
+  std::vector<Watched> watched;
+  for (size_t i = 0; i < slopes.size(); ++i)
+    if (slopes[i].defined()) watched.push_back({slopes[i], fmt::format("the gradient of \"{}\"", sources[i].name())});
+  loss = check_finite(loss, "loss", watched);
   // A model without weights has a loss and nothing to learn, as in Keras.
-  if (!sources.empty()) options.optimizer->apply_gradients(gradients({&loss, 1}, {}, sources), sources);
+  if (!sources.empty()) options.optimizer->apply_gradients(slopes, sources);
   NodePhaseScope phase(Phase::update);
   for (const auto& [variable, constraint] : model_->constrained_weights())
     variable.assign(constraint.project(variable));

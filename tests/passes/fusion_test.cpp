@@ -3,9 +3,11 @@
 
 #include "isochron/graph/tape.h"
 #include "isochron/kernels/kernel.h"
+#include "isochron/ops/check.h"
 #include "isochron/ops/conv.h"
 #include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
+#include "isochron/ops/indexing.h"
 #include "isochron/ops/matmul.h"
 #include "isochron/ops/reduce.h"
 #include "isochron/ops/shape_ops.h"
@@ -287,6 +289,29 @@ TEST(GradientIntoUpdate, OnlyGradientsThatLeaveTheCacheAndHaveFewRows) {
   EXPECT_EQ(products_left(8, 8), 1u);
   EXPECT_EQ(products_left(8, 512), 0u);
   EXPECT_EQ(products_left(128, 512), 1u);
+}
+
+// What check_finite reads after the pass, beside its first input.
+std::vector<Shape> looked_at(const std::vector<Watched>& watched) {
+  Graph graph = graph_of({check_finite(scalar(1), "loss", watched)});
+  run_pass(graph, "watched_factors");
+  std::vector<Shape> shapes;
+  for (const GraphNode& node : graph.nodes)
+    if (node.op && node.op->name == std::string_view("check_finite"))
+      for (size_t i = 1; i < node.inputs.size(); ++i) shapes.push_back(graph.spec(node.inputs[i]).shape);
+  return shapes;
+}
+
+TEST(WatchedFactors, TheLeastThatTellsIsLookedAt) {
+  const Tensor x = relu(ones({4, 80})), dy = tanh(matmul(x, ones({80, 8})));
+  const Tensor kernel = matmul(x, dy, {.transpose_a = true});
+  EXPECT_EQ(looked_at({{kernel, "kernel"}}), (std::vector<Shape>{{4, 8}}));
+  EXPECT_EQ(looked_at({{kernel, "kernel"}, {sum(dy, {0}), "bias"}}), (std::vector<Shape>{{8}}));
+  EXPECT_EQ(looked_at({{kernel, "kernel"}, {reshape(dy, {32}), "same"}}), (std::vector<Shape>{{4, 8}}));
+  const Tensor small = matmul(slice(x, {0, 0}, {4, 2}), dy, {.transpose_a = true});
+  EXPECT_EQ(looked_at({{small, "small"}}), (std::vector<Shape>{{2, 8}}));
+  EXPECT_EQ(looked_at({{scatter_add(zeros({100, 8}), tensor({1, 2, 3, 1}), dy), "table"}}),
+            (std::vector<Shape>{{4, 8}}));
 }
 
 TEST(CompileTime, NodesOfADeepModelGrowWithItsDepthAlone) {

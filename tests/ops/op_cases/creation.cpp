@@ -84,7 +84,11 @@ std::vector<OpCase> creation_cases() {
                      },
                      "NumericError", "the loss must be finite, got nan at element 1 of (3,)"},
                     {[] { return check_finite(scalar(-INFINITY), "the loss").eval(); }, "NumericError",
-                     "the loss must be finite, got -inf"}}},
+                     "the loss must be finite, got -inf"},
+                    {[] {
+                       return check_finite(scalar(1), "the loss", {{ones({3}), "a"}, {log(zeros({2})), "b"}}).eval();
+                     },
+                     "NumericError", "b must be finite, got -inf"}}},
       {.op = "random_uniform",
        .known = {between([] { return mean(random_uniform({10'000}, 2, 4, kSeed7)); }, 2.97, 3.03),
                  between([] { return min(random_uniform({10'000}, 2, 4, kSeed7)); }, 2, 2.01),
