@@ -113,8 +113,9 @@ Tensor linspace(double start, double stop, int64_t count, DType dtype) {
 }
 
 Tensor eye(int64_t rows, int64_t columns, DType dtype) {
-  if (columns < 0) columns = rows;
+  if (columns == -1) columns = rows;
   if (rows < 0) fail<ValueError>("eye", "rows must not be negative, got {}", rows);
+  if (columns < 0) fail<ValueError>("eye", "columns must not be negative, or -1 for as many as rows, got {}", columns);
   return cast(equal(reshape(arange(rows), {rows, 1}), arange(columns)), dtype);
 }
 

@@ -136,7 +136,8 @@ const Op& kPow = binary(
     [](G g) {
       const Tensor a = g.input(0), b = g.input(1);
       return pair_gradients(
-          g, [&] { return g.grad() * b * pow(a, b - 1); },
+          // The slope of a constant is 0, also where pow(a, -1) is infinite.
+          g, [&] { return g.grad() * where(equal(b, 0), 0, b * pow(a, b - 1)); },
           [&] { return g.grad() * where(a > 0, g.output() * log(where(a > 0, a, 1)), 0); });
     },
     false);
@@ -337,7 +338,9 @@ Tensor silu(const Operand& x) { return apply_one(kSilu, x); }
 Tensor softplus(const Operand& x) { return apply_one(kSoftplus, x); }
 Tensor clip(const Operand& x, double low, double high) {
   if (!(low <= high)) fail<ValueError>("clip", "low must not be above high, got {} and {}", low, high);
-  return apply_one(kClip, x, {{"low", low}, {"high", high}});
+  const auto whole = [](double bound) { return std::isinf(bound) || bound == std::trunc(bound); };
+  const bool between = is_integral(x.tensor().dtype()) && !(whole(low) && whole(high));
+  return apply_one(kClip, between ? Operand(cast(x, DType::float32), x.where()) : x, {{"low", low}, {"high", high}});
 }
 
 Tensor equal(const Operand& a, const Operand& b) { return apply_pair(kEqual, a, b); }

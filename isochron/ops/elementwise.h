@@ -48,7 +48,7 @@ Tensor selu(const Operand& x);
 Tensor gelu(const Operand& x, bool approximate = false);
 Tensor silu(const Operand& x);
 Tensor softplus(const Operand& x);
-Tensor clip(const Operand& x, double low, double high);
+Tensor clip(const Operand& x, double low, double high);  // integers become float32 between bounds that are not whole
 
 Tensor equal(const Operand& a, const Operand& b);
 Tensor not_equal(const Operand& a, const Operand& b);

@@ -143,20 +143,20 @@ Tensor reduce(const Op& op, const Operand& x, const Axes& axes, bool keepdims) {
   return apply(op, {t}, {{"axes", std::move(sorted)}, {"keepdims", keepdims}}, x.where());
 }
 
+// Sums and products of integers (and truths, which count) are int64: those of a few bytes would overflow a byte.
+Operand widened(const Operand& x) {
+  return is_floating(x.tensor().dtype()) ? x : Operand(cast(x, DType::int64), x.where());
+}
 Tensor as_truth(const Operand& x) { return cast(x, DType::boolean); }
 Tensor as_real(const Operand& x) { return is_floating(x.tensor().dtype()) ? x.tensor() : cast(x, DType::float32); }
 
 }  // namespace
 
-Tensor sum(const Operand& x, Axes axes, bool keepdims) {
-  // Counting truths is what people mean by the sum of bools.
-  if (x.tensor().dtype() == DType::boolean) return reduce(kSum, cast(x, DType::int64), axes, keepdims);
-  return reduce(kSum, x, axes, keepdims);
-}
+Tensor sum(const Operand& x, Axes axes, bool keepdims) { return reduce(kSum, widened(x), axes, keepdims); }
 Tensor mean(const Operand& x, Axes axes, bool keepdims) {
   return reduce(kMean, Operand(as_real(x), x.where()), axes, keepdims);
 }
-Tensor prod(const Operand& x, Axes axes, bool keepdims) { return reduce(kProd, x, axes, keepdims); }
+Tensor prod(const Operand& x, Axes axes, bool keepdims) { return reduce(kProd, widened(x), axes, keepdims); }
 Tensor max(const Operand& x, Axes axes, bool keepdims) { return reduce(kMax, x, axes, keepdims); }
 Tensor min(const Operand& x, Axes axes, bool keepdims) { return reduce(kMin, x, axes, keepdims); }
 Tensor any(const Operand& x, Axes axes, bool keepdims) {
@@ -182,6 +182,8 @@ Tensor std(const Operand& x, Axes axes, bool keepdims, double correction) {
 
 Tensor logsumexp(const Operand& x, Axes axes, bool keepdims) {
   const Tensor t = as_real(x);
+  // Of nothing, as the sum is 0.
+  if (t.elements() == 0) return log(sum(t, axes, keepdims));
   const Tensor top = stop_gradient(max(t, axes, true));
   const Tensor shift = where(is_finite(top), top, 0);
   const Tensor result = log(sum(exp(t - shift), axes, true)) + shift;
@@ -191,10 +193,13 @@ Tensor logsumexp(const Operand& x, Axes axes, bool keepdims) {
 Tensor norm(const Operand& x, double p, Axes axes, bool keepdims) {
   const Tensor t = as_real(x);
   if (std::isinf(p)) return p > 0 ? max(abs(t), axes, keepdims) : min(abs(t), axes, keepdims);
-  if (!(p > 0)) fail<ValueError>("norm", "p must be positive, got {}", p);
-  if (p == 2) return sqrt(sum(square(t), axes, keepdims));
+  if (!(p >= 0)) fail<ValueError>("norm", "p must not be negative, got {}", p);
+  if (p == 0) return sum(cast(not_equal(t, 0), t.dtype()), axes, keepdims);
   if (p == 1) return sum(abs(t), axes, keepdims);
-  return pow(sum(pow(abs(t), p), axes, keepdims), 1 / p);
+  const Tensor total = sum(p == 2 ? square(t) : pow(abs(t), p), axes, keepdims);
+  // A root is infinitely steep at 0, where a norm has its least value: the gradient there is 0, as PyTorch says.
+  const Tensor some = not_equal(total, 0), safe = where(some, total, 1);
+  return where(some, p == 2 ? sqrt(safe) : pow(safe, 1 / p), 0);
 }
 
 Tensor Tensor::sum(std::vector<int64_t> axes, bool keepdims) const {

@@ -11,6 +11,7 @@ namespace isochron {
 
 using Axes = std::vector<int64_t>;
 
+// Sums and products of integers and bools are int64.
 Tensor sum(const Operand& x, Axes axes = {}, bool keepdims = false);
 Tensor mean(const Operand& x, Axes axes = {}, bool keepdims = false);
 Tensor prod(const Operand& x, Axes axes = {}, bool keepdims = false);
@@ -26,7 +27,7 @@ Tensor argmin(const Operand& x, int64_t axis = -1, bool keepdims = false);
 Tensor var(const Operand& x, Axes axes = {}, bool keepdims = false, double correction = 0);
 Tensor std(const Operand& x, Axes axes = {}, bool keepdims = false, double correction = 0);
 Tensor logsumexp(const Operand& x, Axes axes = {}, bool keepdims = false);
-// The p-norm of the elements; p may be infinite.
+// The p-norm of the elements; p may be infinite, and 0 counts those that are not 0.
 Tensor norm(const Operand& x, double p = 2, Axes axes = {}, bool keepdims = false);
 
 }  // namespace isochron

@@ -114,7 +114,12 @@ class Printer {
       return shown + std::string(decimals_ - (shown.size() - shown.find('.') - 1), ' ');
     }
     Scientific parts = scientific(x, dtype_);
-    parts.mantissa.resize(parts.mantissa.find('.') + 1 + decimals_, '0');
+    // Digits beyond the shortest are those of the value itself, which the smallest numbers do not round off to zeros.
+    if (decimals_ > 0 && parts.mantissa.size() - parts.mantissa.find('.') - 1 < decimals_) {
+      const std::string longer = fmt::format("{:.{}e}", x, decimals_);
+      const size_t e = longer.find('e');
+      parts = {longer.substr(0, e), std::stoi(longer.substr(e + 1))};
+    }
     return fmt::format("{}e{}{:0{}}", parts.mantissa, parts.exponent < 0 ? '-' : '+', std::abs(parts.exponent),
                        exponent_digits_);
   }

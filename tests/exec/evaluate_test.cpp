@@ -1,5 +1,6 @@
 #include "isochron/exec/evaluate.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -14,6 +15,7 @@
 #include "isochron/ops/random.h"
 #include "isochron/ops/reduce.h"
 #include "isochron/ops/shape_ops.h"
+#include "tests/message_of.h"
 
 namespace isochron {
 namespace {
@@ -85,6 +87,12 @@ TEST(Evaluate, AVariableTakesTheOldValueOfOneThatChangesInTheSameStep) {
   end_step();
   EXPECT_FLOAT_EQ(now.item<float>({1}), 5.f);
   EXPECT_FLOAT_EQ(old.item<float>({1}), 15.f);
+}
+
+TEST(Evaluate, BackwardOfWhatNeedsNoGradientSaysSo) {
+  const Variable w(tensor({1.f, 2.f}));
+  EXPECT_THAT(message_of([&] { sum((w * w).detach()).backward(); }),
+              testing::HasSubstr("depends on nothing that requires a gradient; was it detached"));
 }
 
 TEST(Evaluate, BackwardAccumulatesLikePyTorch) {

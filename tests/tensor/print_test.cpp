@@ -44,6 +44,11 @@ TEST(Print, ComputesWhatIsPendingAndNamesTheUndefined) {
   EXPECT_EQ(to_string(Tensor()), "<undefined tensor>");
 }
 
+// As numpy.array([65504, 6e-8], numpy.float16) is printed.
+TEST(Print, DigitsThatOthersNeedAreThoseOfTheValue) {
+  EXPECT_EQ(to_string(tensor({65504., 6e-8}, DType::float16)), "[6.55e+04 5.96e-08]");
+}
+
 TEST(Print, Bfloat16ShowsItsShortestDigits) {
   EXPECT_EQ(to_string(tensor({0.1, 3.14159}, DType::bfloat16)), "[0.1  3.14]");
 }
