@@ -170,6 +170,7 @@ Estimate Model::estimate(const data::Dataset& dataset, FitOptions options) {
   DatasetFeed feed("estimate", data::Dataset(dataset.stage()), input_names().size(), state.target_names().size());
   Columns columns;
   if (!feed.next(columns)) fail<ValueError>("estimate", "the data set is empty");
+  if (!options.class_weight.empty()) columns.weight = {class_weights("estimate", columns, options.class_weight)};
   const LoopCost loop = loop_cost();
   Estimate estimate = estimate_step(*this, state, columns, Feed::sliced, columns.rows(), options, loop);
   estimate.steps = options.steps_per_epoch ? options.steps_per_epoch : feed.batches();

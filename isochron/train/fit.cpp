@@ -321,13 +321,11 @@ class Trainer : public TrainRun {
   // The next batch of the data set into train_; false where the epoch ends. With steps_per_epoch passes follow each
   // other.
   bool next_batch(int64_t step) {
-    if (feed_->next(train_)) return true;
-    if (!options_.steps_per_epoch) {
-      if (step == 0) fail<ValueError>("fit", "the data set is empty");
-      return false;
-    }
-    if (feed_->next(train_)) return true;
-    fail<ValueError>("fit", "the data set is empty");
+    const bool goes_on = feed_->next(train_) || (options_.steps_per_epoch && feed_->next(train_));
+    if (!goes_on && (options_.steps_per_epoch || step == 0)) fail<ValueError>("fit", "the data set is empty");
+    if (goes_on && !options_.class_weight.empty())
+      train_.weight = {class_weights("fit", train_, options_.class_weight)};
+    return goes_on;
   }
 
   // Batch `step` of the epoch. With steps_per_epoch the passes over the data go on from epoch to epoch.
@@ -460,10 +458,11 @@ History Model::fit(const Tensors& x, const Tensors& y, FitOptions options) {
 History Model::fit(const data::Dataset& dataset, FitOptions options) {
   compiled(*this, "fit");
   check_fit_options(options);
-  if (options.validation_split > 0 || !options.sample_weight.empty() || !options.class_weight.empty())
-    fail<ValueError>("fit",
-                     "validation_split, sample_weight and class_weight belong to tensors; use take() and skip() of the "
-                     "data set, or a third component");
+  if (options.validation_split > 0 || !options.sample_weight.empty())
+    fail<ValueError>(
+        "fit",
+        "validation_split and sample_weight belong to tensors; use take() and skip() of the data set, or a "
+        "third component");
   Trainer trainer(*this, dataset, options);
   if (options.validation_data && options.validation_data->dataset)
     trainer.use_validation(*options.validation_data->dataset);

@@ -55,6 +55,26 @@ TEST(FitDataset, WeightsOfSamplesAreTheThirdComponent) {
   EXPECT_TRUE(same_elements(a.get_weights()[0], b.get_weights()[0]));
 }
 
+TEST(FitDataset, ClassesWeighAsTheyDoInTensors) {
+  const Problem p;
+  const Tensor labels = cast(p.y > 1, DType::int32);
+  const Tensor weights = Tensor::from_buffer(std::vector<float>(64, 0.5f), {64});
+  const auto classifier = [] {
+    Sequential model{Dense(2, {.kernel_initializer = "zeros"})};
+    model.compile({.optimizer = SGD(0.1), .loss = SparseCategoricalCrossentropy({.from_logits = true})});
+    return model;
+  };
+  const std::map<int64_t, double> classes = {{0, 3}, {1, 0.25}};
+  Sequential a = classifier(), b = classifier(), c = classifier();
+  const FitOptions in_order{.batch_size = 16, .shuffle = false, .class_weight = classes, .verbose = 0};
+  const double loss = a.fit(p.x, labels, in_order)["loss"][0];
+  EXPECT_EQ(b.fit(from_tensor_slices(p.x, labels).batch(16), {.class_weight = classes, .verbose = 0})["loss"][0], loss);
+  EXPECT_TRUE(same_elements(a.get_weights()[0], b.get_weights()[0]));
+  // Beside weights of their own, samples weigh the product.
+  const auto weighted = from_tensor_slices(p.x, labels, weights).batch(16);
+  EXPECT_LT(c.fit(weighted, {.class_weight = classes, .verbose = 0})["loss"][0], 0.6 * loss);
+}
+
 TEST(FitDataset, LearnsShuffledWithAParallelMap) {
   const Problem p;
   Sequential model = linear();
