@@ -22,6 +22,7 @@ void add_builtin_kinds<Layer>() {
   ISO_FOR_EACH(ISO_KIND, Add, Subtract, Multiply, Average, Maximum, Minimum, Concatenate, Dot, BatchNormalization,
                LayerNormalization, GroupNormalization, RMSNormalization, SpatialDropout1D, SpatialDropout2D,
                GaussianNoise, GaussianDropout, AlphaDropout)
+  ISO_FOR_EACH(ISO_KIND, ReLU, LeakyReLU, ELU, PReLU, Softmax, Permute, RepeatVector)
   ISO_FOR_EACH(ISO_KIND, Resizing, CenterCrop, RandomCrop, RandomFlip, RandomRotation, RandomZoom, RandomTranslation,
                RandomContrast, Discretization, CategoryEncoding)
 #undef ISO_KIND

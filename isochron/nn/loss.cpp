@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "isochron/nn/masking.h"
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/reduce.h"
 #include "isochron/ops/shape_ops.h"
@@ -40,10 +41,15 @@ Tensor Loss::operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor
   const bool narrow = is_floating(y_pred.dtype()) && size_of(y_pred.dtype()) < 4;
   Tensor values = call(y_true, narrow ? cast(y_pred, DType::float32) : y_pred);
   Tensor weight;
-  if (sample_weight.defined()) {
-    weight = aligned_weight(sample_weight, values);
-    values = values * weight;
+  if (sample_weight.defined()) weight = aligned_weight(sample_weight, values);
+  if (const Tensor mask = mask_of(values); mask.defined()) {
+    const Tensor counts = cast(mask, values.dtype());
+    const bool means = reduction_ == LossReduction::sum_over_batch_size || reduction_ == LossReduction::mean;
+    // The mean over all values becomes one over those that count.
+    const Tensor share = means ? counts * (static_cast<double>(mask.elements()) / maximum(sum(counts), 1)) : counts;
+    weight = weight.defined() ? weight * share : share;
   }
+  if (weight.defined()) values = values * weight;
   switch (reduction_) {
     case LossReduction::none:
       return values;

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "isochron/base/names.h"
+#include "isochron/nn/masking.h"
 #include "isochron/ops/ops.h"
 
 namespace isochron {
@@ -99,7 +100,7 @@ Tensor categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred, cons
   return -sum(t * log(q), {-1});
 }
 
-Tensor sparse_categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred, bool from_logits) {
+Tensor sparse_categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred, const SparseCrossentropyOptions& o) {
   constexpr const char* kName = "sparse_categorical_crossentropy";
   if (y_pred.rank() < 2) fail<ShapeError>(kName, "the prediction must be (batch, …, classes), got {}", y_pred.shape());
   Tensor labels = y_true;
@@ -112,8 +113,12 @@ Tensor sparse_categorical_crossentropy(const Tensor& y_true, const Tensor& y_pre
                      rows, y_pred.shape(), y_true.shape());
   if (labels.dtype() == DType::boolean || is_floating(labels.dtype())) labels = cast(labels, DType::int64);
   // Probabilities become logits by their logarithm; Keras clips them first.
-  const Tensor logits = from_logits ? y_pred : log(clip(y_pred, kEpsilon, 1 - kEpsilon));
-  return sparse_softmax_cross_entropy(logits, labels);
+  const Tensor logits = o.from_logits ? y_pred : log(clip(y_pred, kEpsilon, 1 - kEpsilon));
+  if (!o.ignore_class) return sparse_softmax_cross_entropy(logits, labels);
+  const Tensor counts = not_equal(labels, *o.ignore_class);
+  const Tensor values = where(counts, sparse_softmax_cross_entropy(logits, where(counts, labels, 0)), 0);
+  set_mask(values, counts);
+  return values;
 }
 
 Tensor kl_divergence(const Tensor& y_true, const Tensor& y_pred) {
@@ -145,9 +150,9 @@ Tensor poisson(const Tensor& y_true, const Tensor& y_pred) {
 
 }  // namespace losses
 
-AnyLoss::AnyLoss(const char* name) {
-  using Maker = AnyLoss (*)();
-  static const std::map<std::string_view, Maker> makers = {
+namespace {
+const std::map<std::string_view, AnyLoss (*)()>& loss_makers() {
+  static const std::map<std::string_view, AnyLoss (*)()> makers = {
       {"mse", [] { return AnyLoss(MeanSquaredError()); }},
       {"mean_squared_error", [] { return AnyLoss(MeanSquaredError()); }},
       {"mae", [] { return AnyLoss(MeanAbsoluteError()); }},
@@ -171,48 +176,21 @@ AnyLoss::AnyLoss(const char* name) {
       {"cosine_similarity", [] { return AnyLoss(CosineSimilarity()); }},
       {"poisson", [] { return AnyLoss(Poisson()); }},
   };
-  const auto found = find_by_name(makers, name);
-  if (found == makers.end()) {
-    std::vector<std::string_view> known;
-    for (const auto& [key, maker] : makers) known.push_back(key);
-    fail<ValueError>("loss", "unknown loss \"{}\"{}", name, did_you_mean(name, known));
-  }
-  *this = found->second();
+  return makers;
+}
+}  // namespace
+
+std::vector<std::string_view> loss_names() {
+  std::vector<std::string_view> names;
+  for (const auto& [name, maker] : loss_makers()) names.push_back(name);
+  return names;
 }
 
-Tensor mse_loss(const Tensor& input, const Tensor& target) { return mean(square(input - cast(target, input.dtype()))); }
-Tensor l1_loss(const Tensor& input, const Tensor& target) { return mean(abs(input - cast(target, input.dtype()))); }
-Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, double beta) {
-  if (!(beta > 0)) fail<ValueError>("smooth_l1_loss", "beta must be positive, got {}", beta);
-  const Tensor size = abs(input - cast(target, input.dtype()));
-  return mean(where(size < beta, 0.5 / beta * square(size), size - 0.5 * beta));
-}
-Tensor cross_entropy(const Tensor& logits, const Tensor& target) {
-  if (is_floating(target.dtype())) return mean(softmax_cross_entropy(logits, cast(target, logits.dtype())));
-  return mean(sparse_softmax_cross_entropy(logits, target));
-}
-Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target) {
-  if (log_probabilities.rank() != 2)
-    fail<ShapeError>("nll_loss", "needs (batch, classes), got {}", log_probabilities.shape());
-  if (!is_integral(target.dtype()) || target.shape() != Shape{log_probabilities.shape()[0]})
-    fail<ShapeError>("nll_loss", "target must hold one class index for each of {} rows, got {}",
-                     log_probabilities.shape()[0], to_string(target.spec()));
-  const int64_t classes = log_probabilities.shape()[1];
-  // Picking from the list of classes refuses what is none.
-  const Tensor known = gather(arange(classes), target);
-  return -mean(sum(log_probabilities * one_hot(known, classes, log_probabilities.dtype()), {-1}));
-}
-Tensor binary_cross_entropy(const Tensor& input, const Tensor& target) {
-  const auto [t, p] = paired("binary_cross_entropy", target, input);
-  // PyTorch bounds the logarithms, not the probabilities.
-  return -mean(t * maximum(log(p), -100) + (1 - t) * maximum(log(1 - p), -100));
-}
-Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& target) {
-  return mean(losses::binary_crossentropy(target, logits, {.from_logits = true}));
-}
-Tensor kl_div(const Tensor& log_input, const Tensor& target) {
-  const Tensor t = cast(target, log_input.dtype());
-  return mean(where(t > 0, t * (log(where(t > 0, t, 1)) - log_input), 0));
+AnyLoss::AnyLoss(const char* name) {
+  const auto found = find_by_name(loss_makers(), name);
+  if (found == loss_makers().end())
+    fail<ValueError>("loss", "unknown loss \"{}\"{}", name, did_you_mean(name, loss_names()));
+  *this = found->second();
 }
 
 }  // namespace isochron

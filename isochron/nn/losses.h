@@ -2,10 +2,14 @@
 //
 //   SparseCategoricalCrossentropy loss({.from_logits = true});
 //   Tensor value = loss(labels, logits);                       // labels (batch) of integers, logits (batch, classes)
-//   Tensor value = mse_loss(prediction, target);               // PyTorch's order of arguments
 //
+// PyTorch's are in nn/torch_losses.h.
 // A label outside [0, classes) is reported with its row and value when the step runs.
 #pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
 
 #include "isochron/nn/loss.h"
 
@@ -23,9 +27,10 @@ struct CrossentropyOptions {
 ISO_OPTIONS(CrossentropyOptions, from_logits, label_smoothing, reduction)
 struct SparseCrossentropyOptions {
   bool from_logits = false;
+  std::optional<int64_t> ignore_class = {};  // labels that do not count, such as -1 for what is unknown
   LossReduction reduction = LossReduction::sum_over_batch_size;
 };
-ISO_OPTIONS(SparseCrossentropyOptions, from_logits, reduction)
+ISO_OPTIONS(SparseCrossentropyOptions, from_logits, ignore_class, reduction)
 struct HuberOptions {
   double delta = 1;
   LossReduction reduction = LossReduction::sum_over_batch_size;
@@ -48,7 +53,9 @@ Tensor huber(const Tensor& y_true, const Tensor& y_pred, double delta = 1);
 Tensor log_cosh(const Tensor& y_true, const Tensor& y_pred);
 Tensor binary_crossentropy(const Tensor& y_true, const Tensor& y_pred, const CrossentropyOptions& options = {});
 Tensor categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred, const CrossentropyOptions& options = {});
-Tensor sparse_categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred, bool from_logits = false);
+// Values of ignored labels are 0, and masked (nn/masking.h).
+Tensor sparse_categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred,
+                                       const SparseCrossentropyOptions& options = {});
 Tensor kl_divergence(const Tensor& y_true, const Tensor& y_pred);
 Tensor hinge(const Tensor& y_true, const Tensor& y_pred);
 Tensor squared_hinge(const Tensor& y_true, const Tensor& y_pred);
@@ -56,6 +63,9 @@ Tensor categorical_hinge(const Tensor& y_true, const Tensor& y_pred);
 Tensor cosine_similarity(const Tensor& y_true, const Tensor& y_pred, int64_t axis = -1);
 Tensor poisson(const Tensor& y_true, const Tensor& y_pred);
 }  // namespace losses
+
+// By which compile() takes losses, and metrics that are the mean of one.
+std::vector<std::string_view> loss_names();
 
 #define ISO_LOSS(Class, function)                                                                   \
   class Class : public Loss {                                                                       \
@@ -129,21 +139,11 @@ class SparseCategoricalCrossentropy : public Loss {
       : Loss("sparse_categorical_crossentropy", options.reduction), options_(options) {}
   ISO_ARGUMENTS(options_)
   Tensor call(const Tensor& t, const Tensor& p) const override {
-    return losses::sparse_categorical_crossentropy(t, p, options_.from_logits);
+    return losses::sparse_categorical_crossentropy(t, p, options_);
   }
 
  private:
   SparseCrossentropyOptions options_;
 };
-
-// PyTorch's names and order of arguments; the mean over all elements or rows.
-Tensor mse_loss(const Tensor& input, const Tensor& target);
-Tensor l1_loss(const Tensor& input, const Tensor& target);
-Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, double beta = 1);
-Tensor cross_entropy(const Tensor& logits, const Tensor& target);  // class indices, or probabilities of logits' shape
-Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target);
-Tensor binary_cross_entropy(const Tensor& input, const Tensor& target);
-Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& target);
-Tensor kl_div(const Tensor& log_input, const Tensor& target);
 
 }  // namespace isochron

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "isochron/base/names.h"
+#include "isochron/nn/losses.h"
 #include "isochron/ops/ops.h"
 
 namespace isochron {
@@ -98,31 +99,50 @@ RootMeanSquaredError::RootMeanSquaredError(std::string name)
       }) {}
 Tensor RootMeanSquaredError::result() const { return sqrt(Mean::result()); }
 
-Precision::Precision(ThresholdOptions o)
-    : Metric(o.name.empty() ? "precision" : o.name),
-      options_(o),
-      true_positives_(add_variable("true_positives")),
-      false_positives_(add_variable("false_positives")) {}
-void Precision::update(const Tensor& y, const Tensor& p, const Tensor& weight) {
-  const auto [t, q] = lined_up("precision", y, p);
-  const Tensor positive = number(q > options_.threshold), w = row_weights(weight, q), actual = number(t > 0.5);
-  true_positives_.assign_add(sum(weighted(positive * actual, w)));
-  false_positives_.assign_add(sum(weighted(positive * (1 - actual), w)));
+DecisionMetric::DecisionMetric(const char* kind, const char* wrong, DecisionOptions o)
+    : Metric(o.name.empty() ? kind : o.name), kind_(kind), options_(std::move(o)) {
+  for (const auto& [option, value] : {std::pair("top_k", options_.top_k), std::pair("class_id", options_.class_id)})
+    if (value && *value < (option == std::string_view("top_k") ? 1 : 0))
+      fail<ValueError>(kind, "{} must not be {}", option, *value);
+  const auto counters = static_cast<int64_t>(std::max<size_t>(1, options_.thresholds.size()));
+  true_positives_ = add_variable("true_positives", {counters});
+  mistakes_ = add_variable(wrong, {counters});
 }
-Tensor Precision::result() const { return ratio(true_positives_, true_positives_ + false_positives_); }
-
-Recall::Recall(ThresholdOptions o)
-    : Metric(o.name.empty() ? "recall" : o.name),
-      options_(o),
-      true_positives_(add_variable("true_positives")),
-      false_negatives_(add_variable("false_negatives")) {}
-void Recall::update(const Tensor& y, const Tensor& p, const Tensor& weight) {
-  const auto [t, q] = lined_up("recall", y, p);
-  const Tensor positive = number(q > options_.threshold), w = row_weights(weight, q), actual = number(t > 0.5);
-  true_positives_.assign_add(sum(weighted(positive * actual, w)));
-  false_negatives_.assign_add(sum(weighted((1 - positive) * actual, w)));
+void DecisionMetric::update(const Tensor& y, const Tensor& p, const Tensor& weight) {
+  constexpr double kNever = -1e10;  // below every score
+  auto [t, q] = lined_up(kind_, y, p);
+  Tensor w = row_weights(weight, q);
+  const int64_t columns = q.rank() > 0 ? q.shape()[-1] : 1;
+  if (options_.top_k) {
+    const Tensor places = top_k(q, std::min(columns, *options_.top_k)).indices;
+    q = where(sum(one_hot(places, columns), {-2}) > 0, q, kNever);
+  }
+  if (options_.class_id) {
+    if (*options_.class_id >= columns)
+      fail<ValueError>(kind_, "class_id {} is not among {} columns", *options_.class_id, columns);
+    const auto column = [&](const Tensor& x) {
+      return gather(x, scalar(static_cast<double>(*options_.class_id), DType::int64), -1);
+    };
+    t = column(t);
+    q = column(q);
+    if (w.defined()) w = column(w);
+  }
+  const auto flat = [](const Tensor& x) { return reshape(cast(x, DType::float32), {1, -1}); };
+  const std::vector<double> edges = !options_.thresholds.empty() ? options_.thresholds
+                                    : options_.top_k             ? std::vector<double>{kNever}
+                                                                 : std::vector<double>{0.5};
+  const Tensor limits = cast(tensor(edges, {static_cast<int64_t>(edges.size()), 1}), DType::float32);
+  const Tensor decided = number(flat(q) > limits), actual = number(flat(t) > 0.5);
+  const Tensor flat_weight = w.defined() ? flat(w) : Tensor();
+  true_positives_.assign_add(sum(weighted(decided * actual, flat_weight), {1}));
+  mistakes_.assign_add(sum(weighted(mistakes(decided, actual), flat_weight), {1}));
 }
-Tensor Recall::result() const { return ratio(true_positives_, true_positives_ + false_negatives_); }
+Tensor DecisionMetric::result() const {
+  const Tensor each = ratio(true_positives_, true_positives_ + mistakes_);
+  return options_.thresholds.size() > 1 ? each : reshape(each, {});
+}
+Tensor Precision::mistakes(const Tensor& decided, const Tensor& actual) const { return decided * (1 - actual); }
+Tensor Recall::mistakes(const Tensor& decided, const Tensor& actual) const { return (1 - decided) * actual; }
 
 F1Score::F1Score(F1Options o) : Metric(o.name), options_(std::move(o)) {
   static const std::vector<std::string_view> kAverages = {"none", "macro", "micro", "weighted"};
@@ -245,11 +265,11 @@ std::shared_ptr<Metric> AnyMetric::resolve(const TensorSpec& y_true, const Tenso
        [](const std::string& n) -> std::shared_ptr<Metric> { return std::make_shared<RootMeanSquaredError>(n); }},
       {"precision",
        [](const std::string& n) -> std::shared_ptr<Metric> {
-         return std::make_shared<Precision>(ThresholdOptions{.name = n});
+         return std::make_shared<Precision>(DecisionOptions{.name = n});
        }},
       {"recall",
        [](const std::string& n) -> std::shared_ptr<Metric> {
-         return std::make_shared<Recall>(ThresholdOptions{.name = n});
+         return std::make_shared<Recall>(DecisionOptions{.name = n});
        }},
       {"f1_score",
        [](const std::string& n) -> std::shared_ptr<Metric> { return std::make_shared<F1Score>(F1Options{.name = n}); }},
@@ -264,12 +284,15 @@ std::shared_ptr<Metric> AnyMetric::resolve(const TensorSpec& y_true, const Tenso
     return makers.at("sparse_categorical_accuracy")(name_);
   }
   const auto found = find_by_name(makers, name_);
-  if (found == makers.end()) {
-    std::vector<std::string_view> known{"accuracy"};
-    for (const auto& [key, maker] : makers) known.push_back(key);
-    fail<ValueError>("metric", "unknown metric \"{}\"{}", name_, did_you_mean(name_, known));
-  }
-  return found->second(std::string(found->first));
+  if (found != makers.end()) return found->second(std::string(found->first));
+  // The mean of a loss, by its name.
+  std::vector<std::string_view> known = loss_names();
+  if (std::find(known.begin(), known.end(), name_) != known.end())
+    return std::make_shared<MeanMetric>(
+        name_, [loss = AnyLoss(name_)](const Tensor& t, const Tensor& p) { return loss->call(t, p); });
+  known.push_back("accuracy");
+  for (const auto& [key, maker] : makers) known.push_back(key);
+  fail<ValueError>("metric", "unknown metric \"{}\"{}", name_, did_you_mean(name_, known));
 }
 
 }  // namespace isochron

@@ -1,9 +1,10 @@
 // The metrics, with Keras' names and formulas. All of them keep their sums in variables updated by the step's plan.
 //
-//   model.compile({…, .metrics = {"accuracy", Precision({.threshold = 0.7}), AUC()}});
+//   model.compile({…, .metrics = {"accuracy", Precision({.thresholds = {0.7}}), AUC()}});
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "isochron/nn/metric.h"
 
@@ -77,33 +78,47 @@ class RootMeanSquaredError : public MeanMetric {
   Tensor result() const override;
 };
 
-struct ThresholdOptions {
-  double threshold = 0.5;
+struct DecisionOptions {
+  std::vector<double> thresholds =
+      {};  // above which a score is a yes: 0.5, or with top_k none; several give several values
+  std::optional<int64_t> top_k = {};     // only the k largest scores of a row may be a yes
+  std::optional<int64_t> class_id = {};  // only this column counts
   std::string name = {};
 };
-ISO_OPTIONS(ThresholdOptions, threshold, name)
-// Counts of right and wrong decisions at one threshold.
-class Precision : public Metric {
+ISO_OPTIONS(DecisionOptions, thresholds, top_k, class_id, name)
+// Counts of right and wrong decisions. With several thresholds the result is a vector, which fit() logs as precision_0,
+// precision_1, ….
+class DecisionMetric : public Metric {
  public:
-  explicit Precision(ThresholdOptions options = {});
   ISO_ARGUMENTS(options_)
   void update(const Tensor& y_true, const Tensor& y_pred, const Tensor& weight) override;
   Tensor result() const override;
 
+ protected:
+  // ValueError for a top_k or class_id that can't be.
+  DecisionMetric(const char* kind, const char* wrong, DecisionOptions options);
+  // What is wrong beside the true positives: (thresholds, examples) of zeros and ones.
+  virtual Tensor mistakes(const Tensor& decided, const Tensor& actual) const = 0;
+
  private:
-  ThresholdOptions options_;
-  Variable true_positives_, false_positives_;
+  const char* kind_;
+  DecisionOptions options_;
+  Variable true_positives_, mistakes_;
 };
-class Recall : public Metric {
+class Precision : public DecisionMetric {
  public:
-  explicit Recall(ThresholdOptions options = {});
-  ISO_ARGUMENTS(options_)
-  void update(const Tensor& y_true, const Tensor& y_pred, const Tensor& weight) override;
-  Tensor result() const override;
+  explicit Precision(DecisionOptions options = {})
+      : DecisionMetric("precision", "false_positives", std::move(options)) {}
 
- private:
-  ThresholdOptions options_;
-  Variable true_positives_, false_negatives_;
+ protected:
+  Tensor mistakes(const Tensor& decided, const Tensor& actual) const override;
+};
+class Recall : public DecisionMetric {
+ public:
+  explicit Recall(DecisionOptions options = {}) : DecisionMetric("recall", "false_negatives", std::move(options)) {}
+
+ protected:
+  Tensor mistakes(const Tensor& decided, const Tensor& actual) const override;
 };
 
 // F1 of each class: averaged by "macro", "micro" or "weighted", or with "none" one value a class, which fit() logs as

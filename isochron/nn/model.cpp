@@ -142,6 +142,12 @@ void Sequential::add(const AnyLayer& layer) {
     if (const auto* input = dynamic_cast<const Input*>(layer.get().get())) ensure_built(input->shape());
 }
 
+std::vector<std::shared_ptr<Layer>> Sequential::layers() const {
+  const std::vector<std::shared_ptr<Layer>>& all = sublayers();
+  const bool input = !all.empty() && dynamic_cast<const Input*>(all.front().get());
+  return {all.begin() + (input ? 1 : 0), all.end()};
+}
+
 void Sequential::pop() {
   if (sublayers().empty()) fail<StateError>("Sequential", "there is no layer to pop");
   std::vector<std::shared_ptr<Layer>> kept(sublayers().begin(), sublayers().end() - 1);

@@ -44,7 +44,7 @@ namespace data {
 class Dataset;  // data/dataset.h
 }
 
-// What to do when a loss is NaN or infinite.
+// What to do when a loss, or a gradient, is NaN or infinite.
 enum class NanPolicy {
   raise,  // NumericError naming epoch, step and the first op that produced it; the weights are as before the step
   warn,   // say so once, and go on
@@ -93,8 +93,8 @@ struct FitOptions {
   std::optional<ValidationData> validation_data = {};
   int64_t validation_batch_size = 0;  // 0: batch_size
   int validation_freq = 1;
-  std::map<int64_t, double> class_weight = {};
-  Tensors sample_weight = {};  // one weight a row; of one output each when there are several
+  std::map<int64_t, double> class_weight = {};  // of the loss, by label or place in a one-hot target; others weigh 1
+  Tensors sample_weight = {};                   // one weight a row; of one output each when there are several
   int initial_epoch = 0;
   std::optional<int64_t> steps_per_epoch = {};
   std::optional<int64_t> validation_steps = {};
@@ -183,7 +183,7 @@ class Model : public Layer {
   Tensor predict(const Tensors& x, PredictOptions options = {});
   std::vector<Tensor> predict_all(const Tensors& x, PredictOptions options = {});
   // Data sets of batches: (x, y) or (x, y, sample_weight), with several inputs or outputs (x1, x2, y1, y2); batch_size,
-  // shuffle, validation_split, class_weight and sample_weight of the options belong to tensors. An epoch is a pass, or
+  // shuffle, validation_split and sample_weight of the options belong to tensors. An epoch is a pass, or
   // steps_per_epoch batches of passes that go on from epoch to epoch. The input is made ahead in threads of its own.
   History fit(const data::Dataset& dataset, FitOptions options = {});
   Logs evaluate(const data::Dataset& dataset, EvaluateOptions options = {});
@@ -217,6 +217,8 @@ class Sequential : public Model {
 
   void add(const AnyLayer& layer);
   void pop();
+  // Without the Input it may start with, as in Keras.
+  std::vector<std::shared_ptr<Layer>> layers() const override;
   ISO_LAYER(Sequential)
   // The last layer's, which call() has attached to its result.
   Tensor compute_mask(const Tensor&, const Tensor&) override { return {}; }

@@ -10,7 +10,7 @@ namespace isochron {
 namespace {
 
 std::string size_text(int64_t bytes) {
-  if (bytes < 1024) return fmt::format("{} B", bytes);
+  if (bytes < 1024) return fmt::format("{:.2f} B", static_cast<double>(bytes));
   if (bytes < 1024 * 1024) return fmt::format("{:.2f} KB", static_cast<double>(bytes) / 1024);
   if (bytes < int64_t{1024} * 1024 * 1024) return fmt::format("{:.2f} MB", static_cast<double>(bytes) / (1024 * 1024));
   return fmt::format("{:.2f} GB", static_cast<double>(bytes) / (1024.0 * 1024 * 1024));

@@ -10,3 +10,4 @@
 #include "isochron/nn/model.h"
 #include "isochron/nn/modules.h"
 #include "isochron/nn/symbolic_ops.h"
+#include "isochron/nn/torch_losses.h"

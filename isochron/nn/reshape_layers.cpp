@@ -62,4 +62,32 @@ Shape Reshape::output_shape(const Shape& input) const {
   return result;
 }
 
+Permute::Permute(std::vector<int64_t> dims, LayerOptions options) : dims_(std::move(dims)) {
+  std::vector<int64_t> sorted = dims_;
+  std::sort(sorted.begin(), sorted.end());
+  for (size_t i = 0; i < sorted.size(); ++i)
+    if (sorted[i] != static_cast<int64_t>(i) + 1)
+      fail<ValueError>("Permute", "needs each of the axes 1 to {} once, got ({})", dims_.size(), joined(dims_));
+  set_name(std::move(options.name));
+}
+
+Tensor Permute::call(const Tensor& x, const CallContext&) {
+  if (x.rank() != static_cast<int>(dims_.size()) + 1)
+    fail<ShapeError>("Permute", "({}) orders examples of {} axes, got a batch of shape {}", joined(dims_), dims_.size(),
+                     x.shape());
+  std::vector<int64_t> order{0};
+  order.insert(order.end(), dims_.begin(), dims_.end());
+  return transpose(x, order);
+}
+
+RepeatVector::RepeatVector(int64_t n, LayerOptions options) : n_(n) {
+  if (n < 1) fail<ValueError>("RepeatVector", "n must be at least 1, got {}", n);
+  set_name(std::move(options.name));
+}
+
+Tensor RepeatVector::call(const Tensor& x, const CallContext&) {
+  if (x.rank() != 2) fail<ShapeError>("RepeatVector", "takes (batch, features), got {}", x.shape());
+  return broadcast_to(expand_dims(x, 1), {x.shape()[0], n_, x.shape()[1]});
+}
+
 }  // namespace isochron

@@ -1,7 +1,9 @@
-// Flatten and Reshape: the same elements of each example in another shape.
+// Flatten, Reshape and Permute: the same elements of each example in another shape; RepeatVector: several times.
 //
 //   Sequential{Input({28, 28}), Flatten(), Dense(10)};
 //   Sequential{Input({784}), Reshape({28, 28, 1})};            // one extent may be -1: it is worked out
+//   Sequential{Input({10, 64}), Permute({2, 1})};              // (64, 10)
+//   Sequential{LSTM(32), RepeatVector(10), LSTM(32)};          // what an autoencoder of sequences decodes
 #pragma once
 
 #include "isochron/nn/layer.h"
@@ -42,6 +44,31 @@ class Reshape : public Layer {
 
  private:
   std::vector<int64_t> target_shape_;
+};
+
+class Permute : public Layer {
+ public:
+  // The axes of an example in their new order, counted from 1 (0 is the batch). ValueError unless each is there once.
+  explicit Permute(std::vector<int64_t> dims, LayerOptions options = {});
+  ISO_LAYER(Permute)
+  ISO_ARGUMENTS(dims_)
+  Tensor call(const Tensor& x, const CallContext&) override;
+
+ private:
+  std::vector<int64_t> dims_;
+};
+
+// (batch, features) -> (batch, n, features).
+class RepeatVector : public Layer {
+ public:
+  // ValueError when n is not positive.
+  explicit RepeatVector(int64_t n, LayerOptions options = {});
+  ISO_LAYER(RepeatVector)
+  ISO_ARGUMENTS(n_)
+  Tensor call(const Tensor& x, const CallContext&) override;
+
+ private:
+  int64_t n_;
 };
 
 }  // namespace isochron

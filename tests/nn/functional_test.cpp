@@ -102,7 +102,7 @@ TEST(Functional, ShowsItsGraph) {
   EXPECT_THAT(table, testing::ContainsRegex("shared \\(Dense\\) +│ \\(None, 5\\) +│ +35 │ widen\\[0\\]\\[0\\], body"));
   EXPECT_THAT(table, testing::ContainsRegex("joined \\(Concatenate\\) +│ \\(None, 10\\) +│ +0 │ shared\\[0\\]\\[0\\], "
                                             "shared\\[1\\]\\[0\\]"));
-  EXPECT_THAT(table, testing::HasSubstr(" Non-trainable params: 30 (120 B)\n"));
+  EXPECT_THAT(table, testing::HasSubstr(" Non-trainable params: 30 (120.00 B)\n"));
   const std::string svg = model.to_svg();
   EXPECT_THAT(svg, testing::StartsWith("<svg "));
   for (const auto& layer : model.layers()) EXPECT_THAT(svg, testing::HasSubstr(">" + layer->name() + "</text>"));

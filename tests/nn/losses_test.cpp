@@ -6,6 +6,7 @@
 #include "isochron/graph/tape.h"
 #include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
+#include "isochron/ops/shape_ops.h"
 #include "reference.h"
 
 namespace isochron {
@@ -36,7 +37,7 @@ AnyLoss loss_of(const json& test) {
   if (name == "binary_crossentropy") return BinaryCrossentropy(crossentropy);
   if (name == "categorical_crossentropy") return CategoricalCrossentropy(crossentropy);
   if (name == "sparse_categorical_crossentropy")
-    return SparseCategoricalCrossentropy({crossentropy.from_logits, reduction});
+    return SparseCategoricalCrossentropy({.from_logits = crossentropy.from_logits, .reduction = reduction});
   if (name == "kl_divergence") return KLDivergence(plain);
   if (name == "hinge") return Hinge(plain);
   if (name == "squared_hinge") return SquaredHinge(plain);
@@ -83,15 +84,21 @@ TEST(Losses, ColumnsAndVectorsLineUp) {
   EXPECT_NEAR(MeanSquaredError()(column, vector).item(), 2. / 3, 1e-6);
 }
 
-TEST(Losses, TorchNamesTakeThePredictionFirst) {
-  const Tensor input = tensor({0.2f, 0.9f}), target = tensor({0.f, 1.f});
-  EXPECT_NEAR(mse_loss(input, target).item(), (0.04 + 0.01) / 2, 1e-6);
-  EXPECT_NEAR(l1_loss(input, target).item(), 0.15, 1e-6);
-  EXPECT_NEAR(smooth_l1_loss(input, target).item(), (0.02 + 0.005) / 2, 1e-6);
-  EXPECT_NEAR(binary_cross_entropy(input, target).item(), -(std::log(0.8) + std::log(0.9)) / 2, 1e-6);
-  const Tensor logits = tensor({{0.f, 0.f}, {0.f, 0.f}});
-  EXPECT_NEAR(cross_entropy(logits, tensor({0, 1})).item(), std::log(2.), 1e-6);
-  EXPECT_NEAR(nll_loss(logits - 1, tensor({0, 1})).item(), 1., 1e-6);
+TEST(Losses, IgnoredLabelsDoNotCount) {
+  const Tensor logits = tensor({{1.f, 2.f, 0.f}, {0.f, 1.f, 3.f}, {2.f, 0.f, 1.f}});
+  const auto loss = [&](const Tensor& labels, const Tensor& scores, LossReduction reduction,
+                        const Tensor& weight = {}) {
+    return SparseCategoricalCrossentropy({.from_logits = true, .ignore_class = -1, .reduction = reduction})(
+        labels, scores, weight);
+  };
+  const Tensor two = concat({slice(logits, {0}, {1}), slice(logits, {2}, {3})}), some = tensor({1, -1, 0});
+  for (const LossReduction reduction : {LossReduction::sum_over_batch_size, LossReduction::sum, LossReduction::mean}) {
+    EXPECT_NEAR(loss(some, logits, reduction).item(), loss(tensor({1, 0}), two, reduction).item(), 1e-6);
+    EXPECT_NEAR(loss(some, logits, reduction, tensor({2.f, 9.f, 3.f})).item(),
+                loss(tensor({1, 0}), two, reduction, tensor({2.f, 3.f})).item(), 1e-6);
+  }
+  EXPECT_EQ(loss(some, logits, LossReduction::none).to_vector<float>()[1], 0);
+  EXPECT_ERROR(loss(tensor({1, -2, 0}), logits, LossReduction::sum).item(), ValueError, "got -2 at row 1");
 }
 
 TEST(Losses, SayWhatDoesNotFit) {

@@ -25,7 +25,12 @@ std::shared_ptr<Metric> metric_of(const json& test) {
     if (config.contains("threshold")) options.threshold = config["threshold"].get<double>();
     return std::make_shared<F1Score>(options);
   }
-  const ThresholdOptions thresholds{.threshold = config.value("thresholds", 0.5)};
+  DecisionOptions thresholds;
+  if (config.contains("thresholds"))
+    thresholds.thresholds = config["thresholds"].is_array() ? config["thresholds"].get<std::vector<double>>()
+                                                            : std::vector{config["thresholds"].get<double>()};
+  if (config.contains("top_k")) thresholds.top_k = config["top_k"].get<int64_t>();
+  if (config.contains("class_id")) thresholds.class_id = config["class_id"].get<int64_t>();
   if (name == "precision") return std::make_shared<Precision>(thresholds);
   if (name == "recall") return std::make_shared<Recall>(thresholds);
   if (config.contains("threshold")) return std::make_shared<BinaryAccuracy>(config["threshold"].get<double>());
@@ -42,6 +47,11 @@ void update(Metric& metric, const json& step) {
     metric.update(tensor_of(step["y_true"]), tensor_of(step["y_pred"]), weight);
 }
 
+void expect_result(const Metric& metric, const json& step) {
+  EXPECT_THAT(metric.result().to_vector<double>(),
+              testing::Pointwise(testing::DoubleNear(2e-6), step["result"].get<std::vector<double>>()));
+}
+
 TEST(Metrics, ResultsAreThoseOfKerasAfterEveryBatch) {
   const json file = reference::read_file("losses.json");
   ASSERT_GT(file["metrics"].size(), 30u);
@@ -50,12 +60,12 @@ TEST(Metrics, ResultsAreThoseOfKerasAfterEveryBatch) {
     const std::shared_ptr<Metric> metric = metric_of(test);
     for (const json& step : test["updates"]) {
       update(*metric, step);
-      EXPECT_NEAR(metric->result().item(), step["result"].get<double>(), 2e-6);
+      expect_result(*metric, step);
     }
     // What was counted before a reset is forgotten.
     metric->reset();
     update(*metric, test["updates"][0]);
-    EXPECT_NEAR(metric->result().item(), test["updates"][0]["result"].get<double>(), 2e-6);
+    expect_result(*metric, test["updates"][0]);
   }
 }
 
@@ -88,6 +98,14 @@ TEST(Metrics, F1OfEveryClassAndItsAverages) {
   EXPECT_THAT(f1("micro"), testing::Pointwise(testing::DoubleNear(1e-6), {0.5}));
 }
 
+TEST(Metrics, NamesOfLossesAreTheirMeans) {
+  const Tensor y = tensor({{1.f, 2.f}, {3.f, 4.f}}), p = tensor({{1.f, 3.f}, {3.f, 2.f}});
+  const std::shared_ptr<Metric> metric = AnyMetric("mape").resolve(y.spec(), p.spec());
+  EXPECT_EQ(metric->name(), "mape");
+  metric->update(y, p, {});
+  EXPECT_NEAR(metric->result().item(), 25, 1e-4);
+}
+
 TEST(Metrics, NothingSeenIsZero) {
   EXPECT_EQ(Mean().result().item(), 0);
   EXPECT_EQ(Precision().result().item(), 0);
@@ -100,6 +118,9 @@ TEST(Metrics, SayWhatDoesNotFit) {
   EXPECT_EQ(AnyMetric("AUC").resolve(spec, spec)->name(), "auc");
   EXPECT_EQ(AnyMetric("TopKCategoricalAccuracy").resolve(spec, spec)->name(), "top_k_categorical_accuracy");
   EXPECT_ERROR(AnyMetric("acuracy").resolve(spec, spec), ValueError, "did you mean \"accuracy\"?");
+  EXPECT_ERROR(Precision({.top_k = 0}), ValueError, "top_k must not be 0");
+  EXPECT_ERROR(Recall({.class_id = 4}).update(zeros({2, 4}), zeros({2, 4}), {}), ValueError,
+               "class_id 4 is not among 4 columns");
   EXPECT_ERROR(AUC({.num_thresholds = 1}), ValueError, "at least 2 thresholds, got 1");
   EXPECT_ERROR(AUC({.curve = "roc"}), ValueError, "unknown curve \"roc\"");
   EXPECT_ERROR(F1Score({.average = "mean"}), ValueError, "unknown average");

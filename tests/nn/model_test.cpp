@@ -75,14 +75,14 @@ TEST(Model, SetWeightsListsWhatDoesNotFitAndChangesNothing) {
 TEST(Model, SummaryIsKerasTable) {
   Sequential model = small_model();
   model.set_name("net");
-  model.layers()[1]->set_trainable(false);
+  model.layers()[0]->set_trainable(false);
   const std::string text = model.summary();
   EXPECT_THAT(text, testing::StartsWith("Model: \"net\"\n┏"));
   EXPECT_THAT(text, testing::ContainsRegex("hidden \\(Dense\\) +│ \\(None, 4\\) +│ +16 │"));
   EXPECT_THAT(text, testing::ContainsRegex("out \\(Dense\\) +│ \\(None, 2\\) +│ +10 │"));
-  EXPECT_THAT(text, testing::HasSubstr(" Total params: 26 (104 B)\n"));
-  EXPECT_THAT(text, testing::HasSubstr(" Trainable params: 10 (40 B)\n"));
-  EXPECT_THAT(text, testing::HasSubstr(" Non-trainable params: 16 (64 B)\n"));
+  EXPECT_THAT(text, testing::HasSubstr(" Total params: 26 (104.00 B)\n"));
+  EXPECT_THAT(text, testing::HasSubstr(" Trainable params: 10 (40.00 B)\n"));
+  EXPECT_THAT(text, testing::HasSubstr(" Non-trainable params: 16 (64.00 B)\n"));
   Sequential unbuilt{Dense(2)};
   EXPECT_THAT(unbuilt.summary(), testing::HasSubstr("0 (unbuilt)"));
 }

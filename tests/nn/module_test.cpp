@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <cmath>
 
-#include "isochron/nn/losses.h"
 #include "isochron/nn/modules.h"
+#include "isochron/nn/torch_losses.h"
 #include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/random_key.h"

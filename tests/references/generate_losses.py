@@ -113,7 +113,7 @@ def metric_case(name, metric, config, updates):
                 "y_true": tensor(y_true),
                 "y_pred": tensor(y_pred),
                 "sample_weight": None if weights is None else tensor(weights),
-                "result": number(metric.result().numpy()),
+                "result": [number(value) for value in np.ravel(metric.result())],
             }
         )
     return {"metric": name, "config": config, "updates": recorded}
@@ -156,6 +156,9 @@ METRICS = [
     ("mae", keras.metrics.MeanAbsoluteError, "real", {}),
 ]
 
+# Several decisions of a row, one column of them, several thresholds.
+DECISIONS = [{"top_k": 2}, {"class_id": 1}, {"top_k": 2, "class_id": 3}, {"thresholds": [0.2, 0.6]}, {"thresholds": 0.3, "class_id": 0}]
+
 
 def metric_cases():
     for name, make, kind, config in METRICS:
@@ -175,8 +178,12 @@ def metric_cases():
     for values, weights in ((rng.normal(size=3), None), (rng.normal(size=5), rng.uniform(0, 2, 5))):
         mean.update_state(values, sample_weight=weights)
         weight = None if weights is None else tensor(weights)
-        updates.append({"values": tensor(values), "sample_weight": weight, "result": number(mean.result().numpy())})
+        updates.append({"values": tensor(values), "sample_weight": weight, "result": [number(mean.result().numpy())]})
     yield {"metric": "mean", "config": {}, "updates": updates}
+    for config in DECISIONS:
+        for name, make in (("precision", keras.metrics.Precision), ("recall", keras.metrics.Recall)):
+            keras.config.set_floatx("float32")
+            yield metric_case(name, make(**config), config, metric_updates("one_hot", "thresholds" in config))
 
 
 if __name__ == "__main__":

@@ -72,6 +72,13 @@ const std::map<std::string, LayerCase>& layer_cases() {
     add(of(Activation("softmax"), flat));
     add(of(Flatten({.data_format = "channels_first"}), image));
     add(of(Reshape({2, -1}), flat));
+    add(of(Permute({3, 1, 2}), image));
+    add(of(RepeatVector(3), flat));
+    add(of(ReLU({.max_value = 0.7, .negative_slope = 0.2, .threshold = 0.1}), flat));
+    add(of(LeakyReLU({.negative_slope = 0.1}), flat));
+    add(of(ELU({.alpha = 0.5}), flat));
+    add(of(PReLU({.alpha_initializer = initializers::constant(0.3), .shared_axes = {1}}), image));
+    add(of(Softmax({.axis = 1}), image));
     add(of(Dropout(0.25, {.noise_shape = {-1, 1}, .seed = 5}), flat));
     add(of(Rescaling(0.5, -2), flat));
     add(of(Normalization({.axis = {1}, .mean = noise({6}), .variance = abs(noise({6})).eval()}), flat));

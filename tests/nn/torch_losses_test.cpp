@@ -1,0 +1,63 @@
+#include "isochron/nn/torch_losses.h"
+
+#include "isochron/graph/tape.h"
+#include "isochron/ops/create.h"
+#include "reference.h"
+
+namespace isochron {
+namespace {
+
+using nlohmann::json;
+using reference::tensor_of;
+
+Tensor loss_of(const json& test, const Tensor& x, const Tensor& y) {
+  const std::string name = test["loss"], how = test["reduction"];
+  const LossReduction reduction = how == "mean"  ? LossReduction::mean
+                                  : how == "sum" ? LossReduction::sum
+                                                 : LossReduction::none;
+  const json& o = test["options"];
+  const auto part = [&](const char* option) { return o.contains(option) ? tensor_of(o[option]) : Tensor(); };
+  const ClassLossOptions classes{.weight = part("weight"),
+                                 .ignore_index = o.value("ignore_index", -100),
+                                 .reduction = reduction,
+                                 .label_smoothing = o.value("label_smoothing", 0.)};
+  const BinaryLossOptions binary{.weight = part("weight"), .pos_weight = part("pos_weight"), .reduction = reduction};
+  if (name == "mse_loss") return mse_loss(x, y, reduction);
+  if (name == "l1_loss") return l1_loss(x, y, reduction);
+  if (name == "smooth_l1_loss") return smooth_l1_loss(x, y, o["beta"], reduction);
+  if (name == "huber_loss") return huber_loss(x, y, o["delta"], reduction);
+  if (name == "cross_entropy") return cross_entropy(x, y, classes);
+  if (name == "nll_loss") return nll_loss(x, y, classes);
+  if (name == "binary_cross_entropy") return binary_cross_entropy(x, y, binary);
+  if (name == "binary_cross_entropy_with_logits") return binary_cross_entropy_with_logits(x, y, binary);
+  if (name == "kl_div") return kl_div(x, y, {.log_target = o.value("log_target", false), .reduction = reduction});
+  throw std::logic_error("no such loss: " + name);
+}
+
+TEST(TorchLosses, ValuesAndGradientsAreThoseOfPyTorch) {
+  const json file = reference::read_file("torch_losses.json");
+  ASSERT_GT(file["losses"].size(), 60u);
+  for (const json& test : file["losses"]) {
+    SCOPED_TRACE(test["loss"].get<std::string>() + " " + test["options"].dump() + " " +
+                 test["reduction"].get<std::string>());
+    const Variable x(tensor_of(test["input"]));
+    GradientTape tape;
+    const Tensor value = loss_of(test, x, tensor_of(test["target"]));
+    EXPECT_CLOSE(value, tensor_of(test["value"]), 1e-9, 1e-10);
+    EXPECT_CLOSE(tape.gradient(value, x), tensor_of(test["gradient"]), 1e-8, 1e-9);
+  }
+}
+
+TEST(TorchLosses, SayWhatDoesNotFit) {
+  const Tensor x = zeros({2, 3});
+  EXPECT_ERROR(mse_loss(x, zeros({2})), ShapeError, "must have the same shape, got (2, 3) and (2,)");
+  EXPECT_ERROR(mse_loss(x, x, LossReduction::mean_with_sample_weight), ValueError, "must be mean, sum or none");
+  EXPECT_ERROR(cross_entropy(x, tensor({1, 2, 0})), ShapeError, "one class index for each of 2 rows, of shape (2,)");
+  EXPECT_ERROR(cross_entropy(x, tensor({1, 3})).item(), ValueError, "got 3 at row 1");
+  EXPECT_ERROR(cross_entropy(x, tensor({1, 2}), {.weight = zeros({2})}), ShapeError, "each of 3 classes");
+  EXPECT_ERROR(cross_entropy(x, tensor({1, 2}), {.label_smoothing = 2}), ValueError, "in [0, 1], got 2");
+  EXPECT_ERROR(binary_cross_entropy(x, x, {.pos_weight = ones({3})}), ValueError, "with_logits");
+}
+
+}  // namespace
+}  // namespace isochron
