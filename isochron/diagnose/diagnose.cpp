@@ -199,6 +199,20 @@ Verdict healthy(const Case& patient) {
   return verdict;
 }
 
+// Waiting for data has a reason. Where that is known, its seconds are not told twice.
+void leave_to_reasons(std::vector<Finding>& findings) {
+  constexpr double kKnown = 0.6;  // confidence
+  constexpr Cause kReasons[] = {Cause::input_cold_read, Cause::input_shuffle_fill, Cause::input_cache_fill,
+                                Cause::input_worker_start, Cause::resume_skip};
+  for (Finding& waiting : findings) {
+    if (waiting.cause != Cause::input_bound) continue;
+    for (const Finding& reason : findings)
+      if (std::find(std::begin(kReasons), std::end(kReasons), reason.cause) != std::end(kReasons) &&
+          reason.overall == waiting.overall && reason.confidence >= kKnown)
+        waiting.seconds = std::max(0.0, waiting.seconds - reason.seconds);
+  }
+}
+
 std::vector<Verdict> judge(const RunRecord& run, const std::string& unit) {
   Case patient(run, unit);
   std::vector<Finding> findings;
@@ -233,6 +247,7 @@ std::vector<Verdict> judge(const RunRecord& run, const std::string& unit) {
       }
     std::erase_if(findings, [&](const Finding& f) { return f.overall != (symptom == Symptom::slow_overall); });
   }
+  leave_to_reasons(findings);
   std::stable_sort(findings.begin(), findings.end(),
                    [&](const Finding& a, const Finding& b) { return weight(a, whole) > weight(b, whole); });
 

@@ -13,8 +13,11 @@ namespace {
 constexpr double kSlowFirst = 1.4;  // first epoch against the later ones
 constexpr double kSlowFirstSeconds = 0.2;
 constexpr double kUnevenSeconds = 0.2;  // by less than that any scheduler makes single epochs longer
+constexpr double kNoticed = 0.5;        // seconds that stand out even if they are less than kLasting
+constexpr double kUnevenShare = 0.05;   // of all time; what single epochs lost must matter
 constexpr double kSpread = 1.35;        // slowest against fastest later epoch, below which they are even
 constexpr double kSlowEpoch = 1.3;      // an epoch that stands out against the usual ones
+constexpr double kLasting = 1.6;        // or a change by so much, where it is shorter than kUnevenSeconds
 constexpr double kTrendFit = 0.7;       // how well a trend or a step must explain the times
 constexpr double kJump = 0.4;           // a step's own part of the whole range, at least
 
@@ -110,7 +113,8 @@ EpochShape shape_of(const std::vector<double>& seconds, const std::vector<double
     const size_t split = step.explained >= jump.explained ? step.split : jump.split;
     const double before = split > 0 ? median_of({rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(split)}) : 0;
     const double after = split > 0 ? median_of({rest.begin() + static_cast<std::ptrdiff_t>(split), rest.end()}) : 0;
-    if (std::max(trend, stepped) >= kTrendFit && after > kSlowEpoch * before) {
+    const bool matters = after - before > kUnevenSeconds || after > kLasting * before;
+    if (std::max(trend, stepped) >= kTrendFit && after > kSlowEpoch * before && matters) {
       // Of a jump one rise is most; many small ones are a trend even if the machine's noise bends its end.
       double largest_rise = 0;
       for (size_t i = 1; i < rest.size(); ++i) largest_rise = std::max(largest_rise, rest[i] - rest[i - 1]);
@@ -123,7 +127,9 @@ EpochShape shape_of(const std::vector<double>& seconds, const std::vector<double
       change = begin + split;
     } else if (rest.size() >= 3) {
       base = usual_of(rest);
-      if (*slowest > 1.4 * base && *slowest - base > kUnevenSeconds) later_symptom = Symptom::uneven;
+      const double more = *slowest - base;
+      const bool stands_out = *slowest > kLasting * base || more > kNoticed;
+      if (*slowest > 1.4 * base && more > kUnevenSeconds && stands_out) later_symptom = Symptom::uneven;
     }
     if (later_symptom != Symptom::healthy)
       for (size_t i = begin; i < n; ++i)
@@ -134,6 +140,11 @@ EpochShape shape_of(const std::vector<double>& seconds, const std::vector<double
     const double most = *std::max_element(later_extra.begin(), later_extra.end());
     for (double& extra : later_extra)
       if (extra < 0.2 * most) extra = 0;
+    if (std::accumulate(later_extra.begin(), later_extra.end(), 0.0) <
+        kUnevenShare * std::accumulate(rest.begin(), rest.end(), 0.0)) {
+      later_symptom = Symptom::healthy;
+      later_extra.assign(n, 0);
+    }
   }
   const double later_total = std::accumulate(later_extra.begin(), later_extra.end(), 0.0);
   if (shape.first_is_slow && shape.first_overhead >= later_total) {

@@ -14,8 +14,11 @@ namespace {
 // Whether what was imported within the first epoch is known, and is the framework itself.
 bool imports_itself(const Case& patient) {
   bool any = false;
+  const Epoch& first = patient.epoch(0);
   for (const Span& span : patient.run.spans) {
-    if (span.phase != Phase::start || span.epoch != patient.epoch(0).index) continue;
+    // It may have begun before the epoch did.
+    const bool within = span.start < first.start + first.seconds && span.start + span.seconds > first.start;
+    if (span.phase != Phase::start || !within) continue;
     any = true;
     const bool own = patient.tensorflow()
                          ? span.name == "import tensorflow" || span.name == "import keras"
@@ -34,20 +37,40 @@ EpochShape shape_without(const Case& patient, const std::function<double(size_t)
   return shape_of(seconds, resolution);
 }
 
+struct FileWritten {
+  double bytes = 0, times = 0, all_bytes = 0;
+};
+// "out/last.pt (179921 kB, written 9 times, 599955 kB in all)"
+std::optional<FileWritten> file_written(const Fact& fact) {
+  FileWritten file;
+  const size_t at = fact.value.rfind(" (");
+  if (at == std::string::npos || std::sscanf(fact.value.c_str() + at, " (%lf kB, written %lf times, %lf kB in all)",
+                                             &file.bytes, &file.times, &file.all_bytes) != 3)
+    return std::nullopt;
+  file.bytes *= 1e3;
+  file.all_bytes *= 1e3;
+  return file;
+}
+
+// Nearly all bytes went to the end of one file that was opened once: a log, whatever single epochs seem to write.
+bool only_appends(const Case& patient) {
+  constexpr double kMost = 0.7;
+  const double all_bytes = patient.growth(sample_key::write_chars, 0, 1e18).value_or(0);
+  for (const Fact* fact : patient.facts("written_file"))
+    if (const auto file = file_written(*fact); file && file->times <= 1 && file->bytes > kMost * all_bytes) return true;
+  return false;
+}
+
 // Of epochs shorter than some samples it is uncertain which of them wrote. A file tells by itself: as long as it is now
 // it was not on average, and nobody appends to one that takes all of its bytes each time.
 Growth rewritten_file(const Case& patient) {
   constexpr double kMany = 1e6, kAboveAverage = 1.4, kWritten = 0.7;
   const double all_bytes = patient.growth(sample_key::write_chars, 0, 1e18).value_or(0);
   for (const Fact* fact : patient.facts("written_file")) {
-    double size = 0, times = 0, all = 0;  // "out/last.pt (179921 kB, written 9 times, 599955 kB in all)"
-    const size_t at = fact->value.rfind(" (");
-    if (at == std::string::npos ||
-        std::sscanf(fact->value.c_str() + at, " (%lf kB, written %lf times, %lf kB in all)", &size, &times, &all) != 3)
-      continue;
-    if (times < 4 || 2 * times < static_cast<double>(patient.epochs().size())) continue;
-    const double last = 1e3 * size, average = 1e3 * all / times;
-    if (last >= kMany && last > kAboveAverage * average && all_bytes > kWritten * 1e3 * all)
+    const auto file = file_written(*fact);
+    if (!file || file->times < 4 || 2 * file->times < static_cast<double>(patient.epochs().size())) continue;
+    const double last = file->bytes, average = file->all_bytes / file->times;
+    if (last >= kMany && last > kAboveAverage * average && all_bytes > kWritten * file->all_bytes)
       return {true, std::max(0.0, 2 * average - last), last};
   }
   return {};
@@ -87,7 +110,8 @@ Growth written_per_epoch(const Case& patient) {
   for (size_t i = 0; i < patient.epochs().size(); ++i)
     if (const auto bytes = patient.growth(sample_key::write_chars, i)) written.push_back(*bytes);
   Growth growth = growth_of(written);
-  growth.steady = growth.steady && growth.last >= kMany && growth.last >= kGrown * growth.first;
+  growth.steady =
+      growth.steady && growth.last >= kMany && growth.last >= kGrown * growth.first && !only_appends(patient);
   return growth.steady ? growth : rewritten_file(patient);
 }
 
@@ -98,7 +122,7 @@ double starting_workers(const Case& patient) {
 }
 
 bool starts_as_usual(const Case& patient, const std::vector<Finding>& findings) {
-  constexpr double kAlways = 1.5, kLongest = 3.0, kLongestImport = 5.0;  // seconds
+  constexpr double kAlways = 2.0, kLongest = 3.0, kLongestImport = 5.0;  // seconds
   constexpr double kHighestRatio = 2.5;
   // Thread pools, caches and lazy parts that nobody sees start with the first epoch of any framework.
   constexpr double kUnseen = 0.6, kUnseenRatio = 2;
@@ -114,7 +138,7 @@ bool starts_as_usual(const Case& patient, const std::vector<Finding>& findings) 
       traced_seconds += finding.seconds;
     else if (imported)
       imported_seconds += finding.seconds;
-    else if (!finding.overall)
+    else if (!finding.overall && finding.cause != Cause::machine_contention)
       most_else = std::max(most_else, finding.seconds);
   }
   const double explained = std::max({traced_seconds, imported_seconds, most_else});

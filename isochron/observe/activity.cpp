@@ -20,6 +20,11 @@ struct Marker {
 };
 
 // In the order of precedence. Markers of one rank that are both on the stack: the outermost wins.
+// Weights are drawn at once, even where a model is being built or traced.
+constexpr Marker kDrawing[] = {
+    {"torch/nn/init.py", "", Phase::init, "weight initialisation"},
+    {"keras/src/initializers/", "", Phase::init, "weight initialisation"},
+};
 constexpr Marker kCompiling[] = {
     {"torch/_dynamo/", "", Phase::compile, "torch.compile"},
     {"torch/_inductor/", "", Phase::compile, "torch.compile"},
@@ -92,12 +97,11 @@ constexpr Marker kReading[] = {
     {"torchdata/", "", Phase::input, "torchdata"},
     {"datasets/arrow_dataset.py", "", Phase::input, "Hugging Face dataset"},
     {"PIL/", "", Phase::input, "image decoding"},
+    {"pandas/io/formats/", "", Phase::log, "pandas writing"},
     {"pandas/io/", "", Phase::input, "pandas reading"},
 };
 constexpr Marker kInitialising[] = {
-    {"torch/nn/init.py", "", Phase::init, "weight initialisation"},
     {"", "reset_parameters", Phase::init, "weight initialisation"},
-    {"keras/src/initializers/", "", Phase::init, "weight initialisation"},
     {"torch/serialization.py", "load", Phase::init, "torch.load"},
     {"keras/src/saving/", "load", Phase::init, "loading a Keras model"},
     {"tensorflow/python/checkpoint/", "restore", Phase::init, "restoring a checkpoint"},
@@ -212,9 +216,9 @@ constexpr Word kWords[] = {
     {"backward", Phase::backward},
 };
 
-enum Rank { compiling, saving, evaluating, synchronising, reading, initialising, logging, computing, kRanks };
-constexpr std::span<const Marker> kMarkers[kRanks] = {kCompiling, kSaving,       kEvaluating, kSynchronising,
-                                                      kReading,   kInitialising, kLogging,    kComputing};
+enum Rank { drawing, compiling, saving, evaluating, synchronising, reading, initialising, logging, computing, kRanks };
+constexpr std::span<const Marker> kMarkers[kRanks] = {kDrawing, kCompiling,    kSaving,  kEvaluating, kSynchronising,
+                                                      kReading, kInitialising, kLogging, kComputing};
 
 struct Package {
   std::string_view folder, framework;
@@ -353,7 +357,7 @@ Activity activity_of(const std::vector<PythonFrame>& frames) {
     activity.what = found->what;
     return true;
   };
-  for (const Rank rank : {compiling, saving, evaluating, synchronising, reading, initialising})
+  for (const Rank rank : {drawing, compiling, saving, evaluating, synchronising, reading, initialising})
     if (take(outermost(rank, frames))) return activity;
   if (take(outermost_word(frames)) || take(outermost(logging, frames)) || take(outermost(computing, frames)))
     return activity;

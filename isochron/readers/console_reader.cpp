@@ -139,7 +139,7 @@ struct ConsoleReader::State {
     if (!trimmed(tail).empty())
       event = read_event(tail.substr(0, kLongestTold),
                          std::string_view(lower_text).substr(text.size() - tail.size(), kLongestTold), table);
-    const bool progress = !bars.empty() || (event && event->kind != LogEvent::Kind::run_end);
+    const bool progress = !bars.empty() || (event && event->kind != LogEvent::Kind::run_end && !event->bare);
     const auto time = time_of(into, line, stamp, progress);
     for (const Bar& bar : bars) into.add_bar(bar, time);
     if (event)

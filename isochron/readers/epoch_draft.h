@@ -35,6 +35,7 @@ struct EpochDraft {
   bool numbered = false;
   bool header = false;  // a line said that it begins
   bool ended = false;
+  bool bare = false;                  // counted by numbers without a word
   bool vague = false;                 // what is counted may be something else
   bool train_part = false;            // `printed` seems to be the time of training alone
   int64_t covers = 1;                 // epochs since the last one the log mentions

@@ -32,6 +32,13 @@ bool has_epoch(const LogEvent& event) {
 
 }  // namespace
 
+// Numbers without a word count epochs if they begin at the beginning and leave none out.
+bool FitBuilder::counts_on(const LogEvent& event) const {
+  const auto& drafts = fits_.back().drafts;
+  if (drafts.empty()) return *event.epoch <= 1;
+  return drafts.back().vague && (*event.epoch == drafts.back().index + 1 || *event.epoch == drafts.front().index);
+}
+
 EpochDraft* FitBuilder::current() { return fit().drafts.empty() ? nullptr : &fit().drafts.back(); }
 
 int FitBuilder::current_epoch() const {
@@ -157,6 +164,7 @@ void FitBuilder::end_epoch(const LogEvent& event, std::optional<double> time) {
   }
   EpochDraft& draft = open(*index, true, time);
   draft.vague = event.vague;
+  draft.bare = event.bare;
   // "(epoch: 1, iters: 200, time: 0.6)", and again at 300: times of steps, while the epoch goes on.
   if (event.step && event.epoch_time && draft.printed_at && *event.step > *draft.printed_at) {
     draft.printed.reset();
@@ -253,7 +261,8 @@ void FitBuilder::add_train_bar(const LogEvent& event, bool keras, std::optional<
   } else {
     const bool running = draft && !draft->ended;
     const bool same = running && draft->train && draft->train->steps == event.steps &&
-                      (step > draft->train->step || (step == draft->train->step && event.line == draft->train->line));
+                      (step > draft->train->step ||
+                       (step == draft->train->step && (event.line == draft->train->line || !draft->train->complete())));
     const bool unknown_length = running && draft->train && draft->train->steps && !event.steps;
     const bool told = running && draft->train && draft->train->complete() && draft->train->elapsed &&
                       draft->train->elapsed->value > 0;
@@ -314,6 +323,7 @@ void FitBuilder::add_bar(const Bar& bar, std::optional<double> time) {
 void FitBuilder::add(const LogEvent& event, std::optional<double> time) {
   const bool named = has_epoch(event) && !event.vague;
   if (event.vague && fit().named) return;
+  if (event.bare && !counts_on(event)) return;
   if (named && !fit().named) {
     const auto vague = [](const EpochDraft& draft) { return draft.vague; };
     while (fits_.size() > 1 && std::all_of(fits_.back().drafts.begin(), fits_.back().drafts.end(), vague)) {

@@ -68,6 +68,7 @@ class FitBuilder {
   };
 
   Fit& fit() { return fits_.back(); }
+  bool counts_on(const LogEvent& event) const;
   EpochDraft* current();
   EpochDraft& open(int64_t index, bool numbered, std::optional<double> time);
   void begin_epoch(const LogEvent& event, std::optional<double> time);

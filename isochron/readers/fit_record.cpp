@@ -253,6 +253,9 @@ RunRecord FitBuilder::record_of(Fit fit) {
   // "epoch 10", "epoch 20", …: the first of them stands for ten as well.
   if (fit.drafts.size() > 1 && fit.drafts[1].covers > 1 && fit.drafts[0].index == fit.drafts[1].covers)
     fit.drafts[0].covers = fit.drafts[1].covers;
+  constexpr size_t kFewest = 3;  // one or two lines that begin with a number count nothing
+  const auto bare = [](const EpochDraft& draft) { return draft.bare; };
+  if (fit.drafts.size() < kFewest && std::all_of(fit.drafts.begin(), fit.drafts.end(), bare)) fit.drafts.clear();
   take_clocks(fit);  // first: only what was printed can be a reading of a clock
   take_positions(fit);
   take_epochs_bar(fit);

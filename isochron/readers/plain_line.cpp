@@ -148,6 +148,23 @@ std::optional<Mention> find_leading_bracket(std::string_view line, LogEvent& eve
   return Mention{begin, scan.position()};
 }
 
+// "[3] loss=2.3 4.1s", "  3: 2.31 4.1s": a number that begins the line. Whether it counts, the lines around it tell.
+std::optional<Mention> find_leading_number(std::string_view line, LogEvent& event) {
+  constexpr int64_t kLargest = 100000;
+  Scanner scan(line);
+  scan.skip_spaces();
+  const size_t begin = scan.position();
+  const bool bracket = scan.any_of("[(#");
+  scan.skip_spaces();
+  const auto number = scan.count();
+  if (!number || *number < 0 || *number > kLargest) return std::nullopt;
+  const bool closed = bracket && scan.any_of("])");
+  if (!closed) skip_separators(scan, ":|)", 1);
+  if (closed ? is_word(scan.peek()) : !is_space(scan.peek())) return std::nullopt;
+  event.epoch = number;
+  return Mention{begin, scan.position()};
+}
+
 // "step 40/120", "batch=25/100", "iter: 7", "[ 10/2500]" right behind the epoch.
 void find_step(std::string_view line, std::string_view lower_line, size_t after_epoch, LogEvent& event) {
   Scanner next(line, after_epoch);
@@ -207,6 +224,10 @@ std::optional<LogEvent> plain_event(std::string_view line, std::string_view lowe
   auto vague = epoch ? std::nullopt : find_leading_bracket(line, event);
   if (!epoch && !vague) vague = find_ordinal(line, lower_line, event);
   if (!epoch && !vague) vague = find_other_word(line, lower_line, event);
+  if (!epoch && !vague) {
+    vague = find_leading_number(line, event);
+    event.bare = vague.has_value();
+  }
   if (is_notice(lower_line)) return std::nullopt;
   if (!epoch && !vague) return part_event(line, lower_line);
   const Mention mention = epoch ? *epoch : *vague;
@@ -223,8 +244,9 @@ std::optional<LogEvent> plain_event(std::string_view line, std::string_view lowe
     }
   }
   if (vague && !quantities.time && !event.clock) return std::nullopt;
+  if (event.bare && (event.left || event.step)) return std::nullopt;  // rounds and steps, not epochs
   const std::string_view after = lower_line.substr(mention.end);
-  event.vague = vague.has_value() && line[mention.begin] == '[';
+  event.vague = vague.has_value() && (event.bare || line[mention.begin] == '[');
   note_part(after, event);
   if (event.step && !quantities.time) {
     event.kind = LogEvent::Kind::step;

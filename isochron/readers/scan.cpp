@@ -141,6 +141,16 @@ std::optional<Measured> Scanner::number() {
   return Measured{value, value - half, value + half};
 }
 
+// "loss 0.3 secs 4.2": the number has no unit but the word before it. But "4.2 secs 12 ms/step" has.
+bool Scanner::number_stands_alone(std::string_view text) {
+  Scanner next(text);
+  if (!is_space(next.peek())) return false;
+  next.skip_spaces();
+  if (!next.number() || is_word(next.peek()) || next.peek() == '/') return false;
+  next.skip_spaces();
+  return !next.unit_seconds(false);
+}
+
 std::optional<double> Scanner::unit_seconds(bool attached) {
   const size_t start = at_;
   for (const Unit& unit : kUnits) {
@@ -149,7 +159,8 @@ std::optional<double> Scanner::unit_seconds(bool attached) {
     if (peek() == 'M' && unit.name == "m") continue;  // millions
     if (!literal(unit.name)) continue;
     // "loss 0.3 seconds=4.2", "loss 0.3 sec: 4.2": the name of what follows.
-    const bool named = !attached && (peek() == '=' || (peek() == ':' && rest().size() > 2 && is_digit(rest()[2])));
+    const bool named = !attached && (peek() == '=' || (peek() == ':' && rest().size() > 2 && is_digit(rest()[2])) ||
+                                     (unit.name.starts_with("sec") && number_stands_alone(rest())));
     if (named) {
       at_ = start;
       return std::nullopt;

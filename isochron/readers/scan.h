@@ -64,6 +64,7 @@ class Scanner {
 
  private:
   std::optional<double> unit_seconds(bool attached);
+  static bool number_stands_alone(std::string_view text);
   std::optional<Measured> primes();
   std::optional<Measured> number_with_commas();
   std::string_view text_;

@@ -17,6 +17,18 @@ TEST(EpochShape, RoundedTimesDoNotMakeUnevenEpochs) {
   EXPECT_EQ(shape_of({2, 1, 2, 1, 2, 2, 1}, {0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5}).symptom, Symptom::healthy);
 }
 
+// A scheduler's noise in short epochs, and a few of many.
+TEST(EpochShape, ShortEpochsThatVaryAreHealthy) {
+  EXPECT_EQ(shape_of({0.53, 0.51, 0.51, 0.73, 0.6}).symptom, Symptom::healthy);
+  EXPECT_EQ(shape_of({0.24, 0.23, 0.24, 0.28, 0.23, 0.3, 0.35}).symptom, Symptom::healthy);
+  std::vector<double> many(100, 0.31);
+  for (const size_t i : {7, 23, 24, 33, 60}) many[i] = 0.53;
+  EXPECT_EQ(shape_of(many).symptom, Symptom::healthy);
+  many.resize(12);  // one of twelve at twice its time is no noise
+  many[7] = 0.9;
+  EXPECT_EQ(shape_of(many).symptom, Symptom::uneven);
+}
+
 TEST(EpochShape, SlowFirstEpoch) {
   const EpochShape shape = shape_of({16.6, 0.32, 0.33, 0.35, 0.39});
   EXPECT_EQ(shape.symptom, Symptom::slow_first);

@@ -51,6 +51,45 @@ TEST(Rules, StartUp) {
   expect(keras, Symptom::slow_first, Cause::startup_graph);
 }
 
+// The same seconds seen from two sides: the reason is the answer.
+TEST(Rules, ColdFilesAreNamedBeforeTheWaitForThem) {
+  RunRecord run = run_of({3.5, 0.8, 0.9, 0.8, 0.8});
+  for (size_t i = 0; i < 5; ++i) phase(run, i, Phase::input, i == 0 ? 3.2 : 0.6);
+  count(run, sample_key::read_bytes, [](size_t i) { return i == 0 ? 250e6 : 0; });
+  count(run, sample_key::cpu_seconds, [](size_t i) { return i == 0 ? 0.6 : 0.9; });
+  expect(run, Symptom::slow_first, Cause::input_cold_read);
+}
+
+// Layers that are unfrozen need more memory once, and their backward pass from then on.
+TEST(Rules, AJumpOfTheBackwardPassIsNoGrowingGraph) {
+  RunRecord run = run_of({0.5, 0.5, 0.5, 0.6, 1.4, 1.3, 1.3, 1.3});
+  for (size_t i = 0; i < 8; ++i) phase(run, i, Phase::backward, i < 4 ? 0.1 : 0.9);
+  sample(run, [](Sample& now, size_t i) { now.values[sample_key::rss_bytes] = i < 4 ? 500e6 : 540e6; });
+  EXPECT_NE(diagnose(run)[0].cause, Cause::memory_graph_growth);
+  run.facts.push_back({"work.changed", "Unfreezing backbone", "log:5", std::nullopt, 5});
+  expect(run, Symptom::slower_later, Cause::compute_more_work);
+  EXPECT_GT(diagnose(run)[0].confidence, 0.8);
+}
+
+// Samples of short epochs catch now more, now less of what is written.
+TEST(Rules, AFileThatIsAppendedToDoesNotGrowPerEpoch) {
+  RunRecord run = run_of({0.4, 0.4, 0.4, 0.4, 0.4});
+  for (size_t i = 0; i < 5; ++i) phase(run, i, Phase::log, 0.2);
+  count(run, sample_key::write_chars, [](size_t i) { return 3e6 + 3e6 * static_cast<double>(i); });
+  expect(run, Symptom::slow_overall, Cause::disk_temp_growth);
+  run.facts.push_back({"written_file", "out/metrics.jsonl (14000 kB, written 1 times, 14000 kB in all)", "inotify"});
+  expect(run, Symptom::slow_overall, Cause::disk_logging);
+}
+
+// PyTorch imports parts of itself with its first optimizer; the import may begin before the epoch, on a busy machine.
+TEST(Rules, AnImportUnderWayWhenTheFirstEpochBeginsIsOrdinary) {
+  RunRecord run = run_of({3.6, 1.1, 1.0, 0.9});
+  for (size_t i = 0; i < 4; ++i) phase(run, i, Phase::start, i == 0 ? 1.4 : 0);
+  for (Epoch& epoch : run.epochs) epoch.start += 3;
+  run.spans.push_back({"import torch", Phase::start, 0, 4.4, 0, 0});
+  expect(run, Symptom::healthy, Cause::none);
+}
+
 // TensorFlow's tracing and what PyTorch loads late cost a second or two in any run.
 TEST(Rules, OrdinaryStartUpIsHealthy) {
   const auto starting = [](const std::vector<double>& seconds, const char* framework, Phase which, double spent) {

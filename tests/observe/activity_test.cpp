@@ -40,6 +40,22 @@ TEST(Activity, TrainingWhileItsModuleIsImportedIsNoImport) {
   EXPECT_EQ(activity.phase, Phase::update);
 }
 
+TEST(Activity, WeightsDrawnWhileAModelIsBuiltAreInitialisation) {
+  const Activity activity =
+      activity_of(stack({{"lib/tensorflow/python/eager/execute.py", "quick_execute"},
+                         {"lib/keras/src/initializers/random_initializers.py", "Orthogonal.__call__"},
+                         {"lib/keras/src/layers/layer.py", "Layer.build_wrapper"},
+                         {"lib/keras/src/models/model.py", "Model._symbolic_build"},
+                         {"/home/me/train.py", "<module>"}}));
+  EXPECT_EQ(activity.phase, Phase::init);
+}
+
+TEST(Activity, PandasReadsInputAndWritesLogs) {
+  const std::pair<std::string, std::string> user = {"/home/me/train.py", "<module>"};
+  EXPECT_EQ(activity_of(stack({{"lib/pandas/io/formats/csvs.py", "CSVFormatter.save"}, user})).phase, Phase::log);
+  EXPECT_EQ(activity_of(stack({{"lib/pandas/io/parsers/readers.py", "read_csv"}, user})).phase, Phase::input);
+}
+
 TEST(Activity, ForwardInsideValidationIsValidation) {
   EXPECT_EQ(activity_of(stack({{"lib/torch/nn/modules/module.py", "Module._call_impl"},
                                {"/home/me/train.py", "validate"},

@@ -53,6 +53,17 @@ each("time-consuming", FIRST, lambda e, s, t: f"epoch {e}/4\n1/10, train_loss: 0
 each("parts-and-total", EVEN, lambda e, s, t: f"epoch {e} | data 1.1s | fwd 5.0s | bwd {s - 6.1:.1f}s | total {s}s\n")
 each("parts-tell-input", EVEN, lambda e, s, t: f"epoch {e} | data 9.1s | fwd 1.0s | bwd {s - 10.1:.1f}s | total {s}s\n", cause="input.bound")
 LOGS[-1] = (LOGS[-1][0], "slow-overall", *LOGS[-1][2:])
+each("number-in-brackets", FIRST, lambda e, s, t: f"[{e}] bce=0.69 lr=3.0e-04 elapsed={s:.2f}s\n", start=0, tail="training finished\n")
+each("number-alone", LATER, lambda e, s, t: f"{e:3d} 1.2345e-03 {s:.3f}s\n", start=0)
+each("unit-as-the-next-name", LATER, lambda e, s, t: f"epoch {e}\tloss 0.31\tmedian 3.9565\tsecs {s:.3f}\n")
+each("wall-without-a-unit", LATER, lambda e, s, t: f"epoch {e} loss 0.0014 wall {s:.2f}\n", start=0)
+LOGS.append(("numbers-that-count-nothing", "healthy", [], "1 shard loaded in 3.2s\n2 workers started in 1.1s\nloss 0.3\n", None))
+LOGS.append(("bar-redrawn-below-messages", "healthy", [4.29], "".join(
+    f"\r{n / 30:3.0f}%|###       | {n}/3000 [00:{n // 750:02}<00:03, 700.0it/s]" + (f"\r{' ' * 40}\rstep {n} loss 0.3\n"
+    f"\r{n / 30:3.0f}%|###       | {n}/3000 [00:{n // 750:02}<00:03, 700.0it/s]" if n % 500 == 0 and n < 3000 else "") for n in range(0, 3001, 100)) + "\n", None))
+LOGS.append(("snapshots", "uneven", [1.1, 1.2, 3.4, 1.0, 1.1, 3.3, 1.0, 1.2, 3.5], "".join(
+    ("=> snapshot written to snap.pkl\n" if s > 3 else "") + f"epoch {e} finished after {s:.2f} seconds, loss 0.3\n"
+    for e, s in enumerate((1.1, 1.2, 3.4, 1.0, 1.1, 3.3, 1.0, 1.2, 3.5))), "disk.checkpoint"))
 each("ep-with-a-full-stop", LATER, lambda e, s, t: f"ep. {e}: loss 0.3 in {s:.2f}s\n")
 each("pass-of-passes", LATER, lambda e, s, t: f"pass {e}/5: loss=0.3 time={s:.2f}s\n")
 each("letter-for-time", LATER, lambda e, s, t: f"epoch {e} loss=0.3 dt={s:.3f}\n")

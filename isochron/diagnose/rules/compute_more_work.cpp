@@ -102,6 +102,13 @@ void compute_more_work(const Case& patient, std::vector<Finding>& findings) {
         continue;
       finding.seconds = 0.6 * patient.shape.extra_total;
       finding.confidence = 0.5;
+      if (const auto computed = patient.explained_by({Phase::forward, Phase::backward, Phase::update});
+          computed && *computed > 0.5 * patient.shape.extra_total) {
+        finding.seconds = *computed;
+        finding.confidence = 0.88;
+        finding.evidence.push_back(
+            fmt::format("slow epochs spend {} more on the steps themselves", time_text(*computed)));
+      }
       finding.evidence.push_back(
           fmt::format("where the epochs become slower the log says \"{}\" ({})", fact->value, fact->source));
       break;

@@ -50,6 +50,12 @@ void memory_graph_growth(const Case& patient, std::vector<Finding>& findings) {
   if (patient.shape.symptom != Symptom::slowing && patient.shape.symptom != Symptom::slower_later) return;
   Finding finding{Cause::memory_graph_growth};
   if (!by_profiles(patient, finding)) {
+    // What is kept grows from epoch to epoch; a jump, and level after it, is more work.
+    const auto slow = patient.slow_epochs();
+    std::vector<double> seconds;
+    for (const size_t i : slow) seconds.push_back(patient.epoch(i).seconds);
+    const Growth growth = growth_of(seconds);
+    if (patient.shape.symptom == Symptom::slower_later && !(growth.steady && growth.last > 1.2 * growth.first)) return;
     const auto backward = patient.explained_by({Phase::backward});
     if (!backward || *backward < 0.5 * patient.shape.extra_total || work_grows(patient)) return;
     // Graphs that are kept need memory: without more of it, from the first epoch's end on, only the machine got slower.
