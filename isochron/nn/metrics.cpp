@@ -263,6 +263,12 @@ std::shared_ptr<Metric> AnyMetric::resolve(const TensorSpec& y_true, const Tenso
        [](const std::string& n) -> std::shared_ptr<Metric> { return std::make_shared<RootMeanSquaredError>(n); }},
       {"root_mean_squared_error",
        [](const std::string& n) -> std::shared_ptr<Metric> { return std::make_shared<RootMeanSquaredError>(n); }},
+      // As a metric, not a loss to be made small: 1 for vectors that agree.
+      {"cosine_similarity",
+       [](const std::string& n) -> std::shared_ptr<Metric> {
+         return std::make_shared<MeanMetric>(
+             n, [](const Tensor& t, const Tensor& p) { return -losses::cosine_similarity(t, p); });
+       }},
       {"precision",
        [](const std::string& n) -> std::shared_ptr<Metric> {
          return std::make_shared<Precision>(DecisionOptions{.name = n});

@@ -104,6 +104,9 @@ TEST(Metrics, NamesOfLossesAreTheirMeans) {
   EXPECT_EQ(metric->name(), "mape");
   metric->update(y, p, {});
   EXPECT_NEAR(metric->result().item(), 25, 1e-4);
+  const std::shared_ptr<Metric> likeness = AnyMetric("cosine_similarity").resolve(y.spec(), y.spec());
+  likeness->update(y, y, {});
+  EXPECT_NEAR(likeness->result().item(), 1, 1e-6);
 }
 
 TEST(Metrics, NothingSeenIsZero) {
