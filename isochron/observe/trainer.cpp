@@ -37,13 +37,6 @@ bool in_worker_loop(const PythonThread& thread) {
   });
 }
 
-// What a worker's loop calls itself, first the user's worker_init_fn: nothing is loaded yet.
-bool prepares_itself(const PythonThread& thread) {
-  for (size_t i = 1; i < thread.frames.size(); ++i)
-    if (thread.frames[i].code->function == "_worker_loop") return is_user_file(thread.frames[i - 1].code->file);
-  return false;
-}
-
 }  // namespace
 
 PythonProcess* Trainer::python(int pid) {
@@ -219,7 +212,7 @@ void Trainer::refine_loader(Activity& activity, const ProcessTree& tree, double 
     if (workers_.contains(pid) && found != candidates_.end() && found->second.python) {
       const auto main = found->second.python->main_thread();
       if (!main) continue;
-      if (in_worker_loop(*main) && !prepares_itself(*main)) {
+      if (in_worker_loop(*main)) {
         loading = true;
         const Activity inside = activity_of(main->frames);
         if (!inside.user.empty()) activity.user = inside.user;

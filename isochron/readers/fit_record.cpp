@@ -249,6 +249,23 @@ void FitBuilder::take_end(Fit& fit) {
     }
 }
 
+// Logs that only tell of steps: an epoch reaches from its first line to that of the next, with the wait before that.
+// None follows the last epoch; the wait before its own first line takes its place.
+void FitBuilder::take_last_steps(Fit& fit) {
+  if (fit.headers || fit.drafts.size() < 3) return;
+  EpochDraft& last = fit.drafts.back();
+  const EpochDraft& before = fit.drafts[fit.drafts.size() - 2];
+  const auto by_steps = [](const EpochDraft& draft) {
+    return !draft.printed && !draft.train && draft.begin && draft.begin == draft.first_step_time &&
+           draft.last_step_time && draft.steps_done();
+  };
+  if (last.end || !by_steps(last) || !by_steps(before)) return;
+  const auto own = last.seconds();
+  const auto drawn_out = own ? own->value - (*last.last_step_time - *last.begin) : 0;
+  const double wait = *last.begin - *before.last_step_time - drawn_out;
+  if (own && wait > 0) last.end = *last.begin + own->value + wait;
+}
+
 RunRecord FitBuilder::record_of(Fit fit) {
   // "epoch 10", "epoch 20", …: the first of them stands for ten as well.
   if (fit.drafts.size() > 1 && fit.drafts[1].covers > 1 && fit.drafts[0].index == fit.drafts[1].covers)
@@ -262,6 +279,7 @@ RunRecord FitBuilder::record_of(Fit fit) {
   take_running_bar(fit);
   take_lone_bars(fit);
   take_end(fit);
+  take_last_steps(fit);
   RunRecord run;
   run.source = "console";
   run.framework = fit.framework;

@@ -53,6 +53,8 @@ each("time-consuming", FIRST, lambda e, s, t: f"epoch {e}/4\n1/10, train_loss: 0
 each("parts-and-total", EVEN, lambda e, s, t: f"epoch {e} | data 1.1s | fwd 5.0s | bwd {s - 6.1:.1f}s | total {s}s\n")
 each("parts-tell-input", EVEN, lambda e, s, t: f"epoch {e} | data 9.1s | fwd 1.0s | bwd {s - 10.1:.1f}s | total {s}s\n", cause="input.bound")
 LOGS[-1] = (LOGS[-1][0], "slow-overall", *LOGS[-1][2:])
+LOGS.append(("stamped-steps-after-a-wait", "healthy", [2.0, 2.0, 2.0, 2.0], "".join(
+    f"2026-11-16 21:51:{20 + 2 * e + i * 0.004:09.6f} epoch {e} batch {i}/50 loss 0.3\n" for e in range(4) for i in range(0, 50, 10)), None))
 each("number-in-brackets", FIRST, lambda e, s, t: f"[{e}] bce=0.69 lr=3.0e-04 elapsed={s:.2f}s\n", start=0, tail="training finished\n")
 each("number-alone", LATER, lambda e, s, t: f"{e:3d} 1.2345e-03 {s:.3f}s\n", start=0)
 each("unit-as-the-next-name", LATER, lambda e, s, t: f"epoch {e}\tloss 0.31\tmedian 3.9565\tsecs {s:.3f}\n")
