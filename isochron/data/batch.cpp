@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "isochron/base/counts.h"
 #include "isochron/data/stages.h"
 
 namespace isochron::data {
@@ -160,7 +161,7 @@ class BatchStage : public StageOf<BatchStage> {
   }
   int64_t size() const override {
     const int64_t rows = inputs()[0]->size();
-    return rows < 0 ? rows : drop_ ? rows / size_ : (rows + size_ - 1) / size_;
+    return rows < 0 ? rows : drop_ ? rows / size_ : parts_of(rows, size_);
   }
   std::vector<ComponentSpec> specs() const override {
     std::vector<ComponentSpec> specs = inputs()[0]->specs();
@@ -268,15 +269,16 @@ void BatchBuffers::start(int64_t rows, const std::vector<TensorSpec>& specs, con
     Column& column = columns_[c];
     column.spec = specs[c];
     column.text = texts[c];
+    const int64_t elements = specs[c].shape.insert(0, rows).elements();  // ShapeError for more than memory can hold
     if (column.text) {
-      column.texts.resize(static_cast<size_t>(rows * specs[c].shape.elements()));
+      column.texts.resize(static_cast<size_t>(elements));
       continue;
     }
     if (conversions && c < conversions->size()) column.conversion = (*conversions)[c];
     converts_ = converts_ || !column.conversion.nothing();
     const DType target = column.conversion.result(specs[c].dtype);
     column.target_bytes = specs[c].shape.elements() * static_cast<int64_t>(size_of(target));
-    column.bytes = Storage::allocate(static_cast<size_t>(rows * column.target_bytes));
+    column.bytes = Storage::allocate(static_cast<size_t>(elements) * size_of(target));
   }
 }
 
@@ -353,7 +355,7 @@ BatchIndexed::BatchIndexed(std::unique_ptr<Indexed> below, const Stage& input, i
       converts_(!std::all_of(conversions_.begin(), conversions_.end(), [](const auto& c) { return c.nothing(); })),
       id_(id),
       names_(input.names()) {
-  batches_ = rows_ < 0 ? rows_ : drop_remainder ? rows_ / size_ : (rows_ + size_ - 1) / size_;
+  batches_ = rows_ < 0 ? rows_ : drop_remainder ? rows_ / size_ : parts_of(rows_, size_);
   for (const ComponentSpec& spec : input.specs()) {
     const bool known = !spec.text && std::none_of(spec.dims.begin(), spec.dims.end(), [](int64_t d) { return d < 0; });
     if (!known || row_specs_.size() == kColumns) {
@@ -365,7 +367,8 @@ BatchIndexed::BatchIndexed(std::unique_ptr<Indexed> below, const Stage& input, i
 }
 
 bool BatchIndexed::slice(int64_t index, Element& out) {
-  if (row_specs_.empty() || converts_ || !below_->slice(index * size_, rows_of(index), out)) return false;
+  if (row_specs_.empty() || converts_ || rows_ < 0) return false;  // of what never ends, nothing lies in one piece
+  if (!below_->slice(index * size_, rows_of(index), out)) return false;
   out.set_names(names_);
   return true;
 }

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "isochron/base/clock.h"
+#include "isochron/base/counts.h"
 #include "isochron/base/memory_info.h"
 #include "isochron/data/cached_bytes.h"
 #include "isochron/data/element_store.h"
@@ -124,10 +125,10 @@ class CacheStage : public StageOf<CacheStage> {
     int64_t element = 0;
     for (const ComponentSpec& spec : specs()) {
       int64_t elements = spec.text ? 0 : 1;
-      for (const int64_t dim : spec.dims) elements *= std::max<int64_t>(dim, 0);
-      element += elements * static_cast<int64_t>(size_of(spec.dtype));
+      for (const int64_t dim : spec.dims) elements = counted_product(elements, std::max<int64_t>(dim, 0));
+      element = counted_sum(element, counted_product(elements, static_cast<int64_t>(size_of(spec.dtype))));
     }
-    const int64_t all = element * size();
+    const int64_t all = counted_product(element, size());
     return std::min(all, most_in_memory_ > 0 ? most_in_memory_ : available_memory_bytes() / 2);
   }
   void add_notes(PipelineReport& report) const override {

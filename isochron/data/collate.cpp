@@ -3,6 +3,7 @@
 #include <deque>
 #include <map>
 
+#include "isochron/base/counts.h"
 #include "isochron/data/batch.h"
 #include "isochron/data/run.h"
 #include "isochron/data/stages.h"
@@ -14,10 +15,10 @@ namespace {
 struct Grouping {
   int64_t size = 1, shift = 1, stride = 1;
   bool drop_remainder = false;
-  int64_t span() const { return (size - 1) * stride + 1; }
+  int64_t span() const { return counted_sum(counted_product(size - 1, stride), 1); }
   int64_t count(int64_t elements) const {
     if (elements < 0) return elements;
-    if (!drop_remainder) return (elements + shift - 1) / shift;
+    if (!drop_remainder) return parts_of(elements, shift);
     return elements < span() ? 0 : (elements - span()) / shift + 1;
   }
 };

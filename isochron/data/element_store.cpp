@@ -247,7 +247,7 @@ class FileStore : public ElementStore {
     for (int64_t i = 0; i < trailer.total; ++i) {
       int64_t offset;
       std::memcpy(&offset, table.data() + i * 8, sizeof offset);
-      if (offset < kHeader || offset + static_cast<int64_t>(sizeof(RecordHead)) > size_) return false;
+      if (offset < kHeader || offset > size_ - static_cast<int64_t>(sizeof(RecordHead))) return false;
       offsets_[i] = offset;
     }
     complete_ = true;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "isochron/base/counts.h"
 #include "isochron/data/batch.h"
 #include "isochron/data/index_map.h"
 #include "isochron/data/run.h"
@@ -97,7 +98,7 @@ class RepeatIndexed : public IndexMap {
  public:
   RepeatIndexed(std::unique_ptr<Indexed> below, int64_t count)
       : IndexMap(std::move(below)), count_(count), each_(below_->size()) {}
-  int64_t size() const override { return each_ == 0 ? 0 : count_ < 0 ? kInfinite : count_ * each_; }
+  int64_t size() const override { return each_ == 0 ? 0 : count_ < 0 ? kInfinite : counted_product(count_, each_); }
   void map(int64_t& index, uint64_t& epoch) const override {
     epoch = repeated_epoch(epoch, count_, index / each_);
     index %= each_;
@@ -153,7 +154,7 @@ class RepeatStage : public StageOf<RepeatStage> {
     const int64_t each = inputs()[0]->size();
     if (each == 0 || count_ == 0) return 0;
     if (count_ < 0) return kInfinite;
-    return each < 0 ? each : each * count_;
+    return each < 0 ? each : counted_product(each, count_);
   }
   bool is_indexed() const override { return inputs_indexed() && inputs()[0]->size() >= 0; }
   std::unique_ptr<Indexed> indexed(Run& run) const override {
@@ -175,7 +176,7 @@ class ConcatenateIndexed : public Indexed {
  public:
   ConcatenateIndexed(std::unique_ptr<Indexed> first, std::unique_ptr<Indexed> second)
       : first_(std::move(first)), second_(std::move(second)), split_(first_->size()) {}
-  int64_t size() const override { return second_->size() < 0 ? second_->size() : split_ + second_->size(); }
+  int64_t size() const override { return second_->size() < 0 ? second_->size() : counted_sum(split_, second_->size()); }
   void get(int64_t index, uint64_t epoch, Worker& worker, Element& out) override {
     at(index).get(index, epoch, worker, out);
   }
@@ -233,7 +234,7 @@ class ConcatenateStage : public StageOf<ConcatenateStage> {
   int64_t size() const override {
     const int64_t a = inputs()[0]->size(), b = inputs()[1]->size();
     if (a == kInfinite || b == kInfinite) return kInfinite;
-    return a < 0 || b < 0 ? kUnknownSize : a + b;
+    return a < 0 || b < 0 ? kUnknownSize : counted_sum(a, b);
   }
   std::vector<ComponentSpec> specs() const override {
     std::vector<ComponentSpec> specs = inputs()[0]->specs();

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "isochron/base/cache_folder.h"
+#include "isochron/base/counts.h"
 #include "isochron/base/rng.h"
 #include "isochron/data/index_map.h"
 #include "isochron/data/run.h"
@@ -124,11 +125,10 @@ class DistributedSampler : public Sampler {
     if (replicas < 1 || rank < 0 || rank >= replicas)
       fail<ValueError>("distributed_sampler", "rank must be in [0, replicas), got {} of {}", rank, replicas);
   }
-  int64_t size() const override {
-    return options_.drop_last ? elements_ / replicas_ : (elements_ + replicas_ - 1) / replicas_;
-  }
+  int64_t size() const override { return options_.drop_last ? elements_ / replicas_ : parts_of(elements_, replicas_); }
   int64_t at(int64_t i, uint64_t epoch) const override {
-    const auto place = static_cast<uint64_t>((i * replicas_ + rank_) % elements_);
+    const auto place = (static_cast<uint64_t>(i) * static_cast<uint64_t>(replicas_) + static_cast<uint64_t>(rank_)) %
+                       static_cast<uint64_t>(elements_);
     if (!options_.shuffle) return static_cast<int64_t>(place);
     return static_cast<int64_t>(permuted_index(options_.seed, epoch, static_cast<uint64_t>(elements_), place));
   }

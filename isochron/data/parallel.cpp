@@ -133,9 +133,17 @@ class IndexedAhead : public RunAhead {
       slot->unit = next_unit_++;
     }
     slot->parts = std::max<int64_t>(1, below_->parts(slot->unit, slot->epoch));
-    below_->prepare(slot->unit, slot->epoch, slot->assembly);
+    try {
+      below_->prepare(slot->unit, slot->epoch, slot->assembly);
+    } catch (const std::exception& error) {
+      slot->error = std::current_exception();
+      slot->fault = {options_.name, error.what(), {}, slot->unit};
+      slot->ready = true;
+    }
     ring_.push_back(slot);
-    return slot;
+    if (!slot->ready) return slot;
+    wake_consumer();
+    return next_slot();
   }
 
   std::unique_ptr<Indexed> below_;

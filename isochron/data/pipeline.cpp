@@ -1,13 +1,28 @@
 #include "isochron/data/pipeline.h"
 
+#include <cstring>
 #include <exception>
 
 #include "isochron/base/cache_folder.h"
+#include "isochron/base/crc32c.h"
 #include "isochron/base/interrupt.h"
 #include "isochron/data/optimize.h"
 #include "isochron/data/stages.h"
 
 namespace isochron::data {
+namespace {
+
+// A place that was damaged could lie anywhere, in files and in memory: states end in their checksum.
+std::string_view checked(std::string_view state) {
+  uint32_t crc = 0;
+  if (state.size() < sizeof crc) fail<StateError>("restore", "the state of the pipeline is cut short");
+  std::memcpy(&crc, state.data() + state.size() - sizeof crc, sizeof crc);
+  state.remove_suffix(sizeof crc);
+  if (crc32c(state) != crc) fail<StateError>("restore", "the state of the pipeline is damaged: its checksum is wrong");
+  return state;
+}
+
+}  // namespace
 
 Pipeline::Pipeline(const StagePtr& stage, bool ahead, uint64_t first_pass)
     : ahead_(ahead),
@@ -64,13 +79,15 @@ std::string Pipeline::state() {
   }
   writer.put(known);
   if (known) writer.put(place.take());
-  return writer.take();
+  std::string bytes = writer.take();
+  const uint32_t crc = crc32c(bytes);
+  return bytes.append(reinterpret_cast<const char*>(&crc), sizeof crc);
 }
 
-bool Pipeline::was_ahead(std::string_view state) { return StateReader(state).get<bool>(); }
+bool Pipeline::was_ahead(std::string_view state) { return StateReader(checked(state)).get<bool>(); }
 
 void Pipeline::restore(std::string_view state) {
-  StateReader reader(state);
+  StateReader reader(checked(state));
   ISO_CHECK(reader.get<bool>() == ahead_);
   if (reader.get_string() != hashed(fingerprint_))
     fail<StateError>("restore", "the state was taken of a pipeline with other stages than this one, which ends in {}",

@@ -1,4 +1,5 @@
 // The sources every program has: tensors, ranges, generators, one's own classes.
+#include "isochron/base/counts.h"
 #include "isochron/data/dataset.h"
 #include "isochron/data/run.h"
 
@@ -80,11 +81,18 @@ class Range : public IndexedSource {
  public:
   Range(int64_t start, int64_t stop, int64_t step) : start_(start), stop_(stop), step_(step) {
     if (step == 0) fail<ValueError>("range", "the step must not be 0");
-    const int64_t distance = step > 0 ? stop - start : start - stop, stride = step > 0 ? step : -step;
-    size_ = distance > 0 ? (distance - 1) / stride + 1 : 0;
+    // Unsigned, where the whole range of int64 has room.
+    const auto from = static_cast<uint64_t>(start), to = static_cast<uint64_t>(stop), by = static_cast<uint64_t>(step);
+    const uint64_t size = step > 0       ? stop > start ? (to - from - 1) / by + 1 : 0
+                          : start > stop ? (from - to - 1) / -by + 1
+                                         : 0;
+    size_ = static_cast<int64_t>(std::min<uint64_t>(size, INT64_MAX));
   }
   int64_t size() const override { return size_; }
-  void get(int64_t i, Element& out) const override { out.emplace(Component::Scalar{}, start_ + i * step_); }
+  void get(int64_t i, Element& out) const override {
+    const uint64_t passed = static_cast<uint64_t>(i) * static_cast<uint64_t>(step_);
+    out.emplace(Component::Scalar{}, static_cast<int64_t>(static_cast<uint64_t>(start_) + passed));
+  }
   std::vector<ComponentSpec> specs() const override { return {{DType::int64, {}}}; }
   bool in_memory() const override { return true; }
   std::string describe() const override {
@@ -155,8 +163,8 @@ class IndexedSourceNode : public Indexed {
       : source_(std::move(source)), id_(id), size_(source_->size()), fills_(!source_->specs().empty()) {
     for (const ComponentSpec& spec : source_->specs()) {
       int64_t bytes = static_cast<int64_t>(size_of(spec.dtype));
-      for (const int64_t extent : spec.dims) bytes *= std::max<int64_t>(0, extent);
-      fill_bytes_ += bytes;
+      for (const int64_t extent : spec.dims) bytes = counted_product(bytes, std::max<int64_t>(0, extent));
+      fill_bytes_ = counted_sum(fill_bytes_, bytes);
       fills_ = fills_ && !spec.text;
     }
   }

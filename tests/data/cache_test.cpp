@@ -279,6 +279,7 @@ TEST(Loader, Samplers) {
   EXPECT_THROW(DataLoader(range(3), {.shuffle = true, .sampler = random_sampler(3)}), ValueError);
   EXPECT_THROW(DataLoader(stream(range(3)), {.sampler = random_sampler(3)}), ValueError);
   EXPECT_EQ(distributed_sampler(0, 2, 1)->size(), 0);
+  EXPECT_THAT(seen(distributed_sampler(10, INT64_MAX, 12, {.shuffle = false})), ElementsAre(2));
   EXPECT_THROW(distributed_sampler(4, 2, 2), ValueError);
 }
 

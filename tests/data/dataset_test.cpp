@@ -52,6 +52,12 @@ TEST(Sources, RangesAsInPython) {
   EXPECT_THROW(range(0, 1, 0), ValueError);
 }
 
+TEST(Sources, RangesMaySpanAllNumbers) {
+  EXPECT_THAT(numbers(range(INT64_MIN, INT64_MAX, INT64_MAX)), ElementsAre(INT64_MIN, -1, INT64_MAX - 1));
+  EXPECT_THAT(numbers(range(INT64_MAX, INT64_MIN, INT64_MIN)), ElementsAre(INT64_MAX, -1));
+  EXPECT_EQ(range(INT64_MIN, INT64_MAX, 1).size(), INT64_MAX);
+}
+
 TEST(Sources, GeneratorsStartAnewInEveryPass) {
   const Dataset dataset = from_generator([] {
     return [i = 0]() mutable -> std::optional<int64_t> { return i < 3 ? std::optional<int64_t>(i++) : std::nullopt; };

@@ -134,6 +134,19 @@ int threads_now() {
   return std::stoi(status.substr(status.find("Threads:") + 8));
 }
 
+// Room for a batch is made where rows are claimed, in a thread of its own.
+TEST(RunAhead, ABatchThatFitsNowhereIsAnError) {
+  for (const Dataset& endless : {range(5).repeat(), stream(range(5).repeat())}) {
+    const Dataset batches = endless.batch(INT64_MAX).prefetch(2);
+    for (int pass = 0; pass < 2; ++pass)
+      EXPECT_THAT(
+          [&] {
+            for (const Element& element : batches) FAIL() << element.size();
+          },
+          testing::ThrowsMessage<ShapeError>(HasSubstr("(9223372036854775807) has more elements")));
+  }
+}
+
 TEST(RunAhead, NoThreadIsLeft) {
   const int before = threads_now();
   {
@@ -396,6 +409,20 @@ TEST(Cursor, UnorderedMapsLoseAndRepeatNothing) {
   for (int64_t x : numbers(copy)) seen.push_back(x);
   std::sort(seen.begin(), seen.end());
   EXPECT_EQ(seen, doubled(100));
+}
+
+TEST(Cursor, DamagedStatesAreRefused) {
+  const Dataset dataset = range(100).shuffle(10, {.seed = 1}).batch(3).prefetch(2);
+  auto pass = dataset.begin();
+  ++pass;
+  const std::string state = dataset.state();
+  for (size_t i = 0; i < state.size(); ++i) {
+    std::string damaged = state;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0x80);
+    EXPECT_THROW(dataset.restore(damaged), StateError) << i;
+    EXPECT_THROW(dataset.restore(state.substr(0, i)), StateError) << i;
+  }
+  dataset.restore(state);
 }
 
 TEST(Cursor, StatesOfOtherPipelinesAreRefused) {

@@ -71,6 +71,24 @@ TEST(Stages, Windows) {
   }
 }
 
+// Who wants everything, or no end, often says it by the largest number.
+TEST(Stages, CountsMayBeAsLargeAsTheyLike) {
+  constexpr int64_t most = INT64_MAX;
+  for (const Dataset& five : both(range(5))) {
+    EXPECT_THAT(numbers(five.repeat(most).take(7)), ElementsAre(0, 1, 2, 3, 4, 0, 1));
+    EXPECT_THAT(numbers(five.window(2, {.shift = 1, .stride = most}).take(1)), ElementsAre(0));
+    EXPECT_THAT(numbers(five.window(2, {.shift = most})), ElementsAre(0, 1));
+    EXPECT_THAT(numbers(five.padded_batch(most)), ElementsAre(0, 1, 2, 3, 4));
+  }
+  EXPECT_EQ(range(5).repeat(most).size(), most);
+  EXPECT_EQ(range(5).repeat(most).batch(2).size(), most / 2 + 1);
+  EXPECT_EQ(range(most).concatenate(range(5)).size(), most);
+  EXPECT_THAT(numbers(range(most).concatenate(range(5)).skip(most - 1).take(1)), ElementsAre(most - 1));
+  EXPECT_THAT(numbers(range(5).batch(most)), ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_EQ(range(5).window(most, {.stride = most, .drop_remainder = true}).size(), 0);
+  EXPECT_EQ(range(most).cache().size(), most);
+}
+
 TEST(Stages, FilterScanUnbatchRebatch) {
   EXPECT_THAT(numbers(range(10).filter([](int64_t x) { return x % 3 == 0; })), ElementsAre(0, 3, 6, 9));
   EXPECT_THAT(numbers(range(10).filter([](Tensor x) { return greater(x, 7); })), ElementsAre(8, 9));
