@@ -42,6 +42,8 @@ class Callback {
   virtual void on_predict_batch_begin(int64_t /*batch*/, const Logs& /*logs*/) {}
   virtual void on_predict_batch_end(int64_t /*batch*/, const Logs& /*logs*/) {}
   virtual bool needs_batch_logs() const { return false; }
+  // At the end of an epoch, before any on_epoch_end(): numbers of its own for the logs, which everybody then sees.
+  virtual void add_to_logs(Logs& /*logs*/) const {}
   // The watchdog ends the training (OnStall::abort); the weights are those of the last step. What run.save() is asked
   // for here is on the disk before fit() throws.
   virtual void on_abort(TrainRun& /*run*/, const std::string& /*report*/) {}

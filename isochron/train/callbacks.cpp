@@ -41,6 +41,12 @@ void check_epochs(const char* callback, const char* option, int epochs) {
   if (epochs < 0) fail<ValueError>(callback, "{} must not be negative, got {}", option, epochs);
 }
 
+// Once, whoever else has it.
+void add_learning_rate(const Model& model, Logs& logs) {
+  if (std::none_of(logs.begin(), logs.end(), [](const auto& entry) { return entry.first == "learning_rate"; }))
+    logs.emplace_back("learning_rate", model.optimizer().learning_rate());
+}
+
 std::string json_number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : "null"; }
 
 }  // namespace
@@ -146,6 +152,8 @@ void ReduceLROnPlateau::on_train_begin(const Logs&) {
   best_.reset();
 }
 
+void ReduceLROnPlateau::add_to_logs(Logs& logs) const { add_learning_rate(*model(), logs); }
+
 void ReduceLROnPlateau::on_epoch_end(int epoch, const Logs& logs) {
   const std::optional<double> current = monitor_.value(logs);
   if (!current) return;
@@ -197,6 +205,8 @@ void LearningRateScheduler::on_epoch_begin(int epoch, const Logs&) {
   optimizer.set_learning_rate(rate);
   if (verbose_ > 0) fmt::print("\nEpoch {}: LearningRateScheduler setting learning rate to {}.\n", epoch + 1, rate);
 }
+
+void LearningRateScheduler::add_to_logs(Logs& logs) const { add_learning_rate(*model(), logs); }
 
 void TerminateOnNaN::on_train_batch_end(int64_t batch, const Logs& logs) {
   const double loss = logs_value(logs, "loss");

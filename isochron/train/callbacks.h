@@ -90,6 +90,7 @@ class ReduceLROnPlateau : public Callback {
   ReduceLROnPlateau(Options options);  // ValueError for a factor of 1 or more
 
   void on_train_begin(const Logs& logs) override;
+  void add_to_logs(Logs& logs) const override;  // learning_rate, of the epoch that ends
   void on_epoch_end(int epoch, const Logs& logs) override;
   void save_state(StateDict& state) const override;
   void load_state(const StateDict& state) override;
@@ -106,6 +107,7 @@ class LearningRateScheduler : public Callback {
  public:
   explicit LearningRateScheduler(std::function<double(int, double)> schedule, int verbose = 0);
   void on_epoch_begin(int epoch, const Logs& logs) override;
+  void add_to_logs(Logs& logs) const override;  // learning_rate
 
  private:
   std::function<double(int, double)> schedule_;

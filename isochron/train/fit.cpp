@@ -310,6 +310,7 @@ class Trainer : public TrainRun {
           with_prefix(run_test(state_, batches, options_.validation_steps, options_.callbacks, nullptr), "val_");
       logs.insert(logs.end(), validation.begin(), validation.end());
     }
+    callbacks_.each([&](Callback& callback) { callback.add_to_logs(logs); });
     {
       ScopedSpan span(Phase::log, "progress");
       progress_.end(step_, logs);

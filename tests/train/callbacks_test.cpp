@@ -119,11 +119,19 @@ TEST(ReduceLROnPlateau, RatesAreThoseOfKeras) {
 TEST(LearningRateScheduler, SetsTheRateOfEveryEpoch) {
   Problem problem;
   std::vector<double> before;
-  problem.model.fit(
+  const auto halving = [&](int, double rate) { return before.push_back(rate), rate / 2; };
+  // The last one sees what the others add to the logs.
+  std::vector<double> seen;
+  LambdaCallback::Hooks hooks;
+  hooks.on_epoch_end = [&](int, const Logs& logs) { seen.push_back(logs_value(logs, "learning_rate")); };
+  const History history = problem.model.fit(
       problem.x, problem.y,
-      {.epochs = 3, .verbose = 0, .callbacks = {std::make_shared<LearningRateScheduler>([&](int, double rate) {
-                                    return before.push_back(rate), rate / 2;
-                                  })}});
+      {.epochs = 3,
+       .verbose = 0,
+       .callbacks = {std::make_shared<LambdaCallback>(hooks), std::make_shared<LearningRateScheduler>(halving),
+                     std::make_shared<ReduceLROnPlateau>(ReduceLROnPlateau::Options{.monitor = "loss"})}});
+  EXPECT_EQ(history["learning_rate"], seen);
+  EXPECT_THAT(seen, testing::Pointwise(testing::DoubleNear(1e-7), {0.05, 0.025, 0.0125}));
   ASSERT_EQ(before.size(), 3u);
   EXPECT_NEAR(before[2], 0.025, 1e-7);
   EXPECT_NEAR(problem.model.optimizer().learning_rate(), 0.0125, 1e-7);
