@@ -1,8 +1,8 @@
 // An argument of an op: a tensor or a plain number, with the line it was written on.
 //
 // `x * 2` and `2 * x` need no tensor for the 2: numbers take the dtype of the tensor they meet (a number
-// with a fraction turns integers into float32). The implicit conversion happens at the caller's line, and
-// so errors and reports can name it.
+// with a fraction turns integers into float32). An undefined tensor is none: ops refuse it. The implicit conversion
+// happens at the caller's line, and so errors and reports can name it.
 #pragma once
 
 #include <source_location>
@@ -18,9 +18,9 @@ class Operand {
       : tensor_(tensor), where_(where) {}
   template <class T>
   requires std::is_arithmetic_v<T> Operand(T number, std::source_location where = std::source_location::current())
-      : number_(static_cast<double>(number)), integral_(std::is_integral_v<T>), where_(where) {}
+      : number_(static_cast<double>(number)), is_number_(true), integral_(std::is_integral_v<T>), where_(where) {}
 
-  bool is_number() const { return !tensor_.defined(); }
+  bool is_number() const { return is_number_; }
   double number() const { return number_; }
   bool integral() const { return integral_; }
   std::source_location where() const { return where_; }
@@ -31,6 +31,7 @@ class Operand {
  private:
   Tensor tensor_;
   double number_ = 0;
+  bool is_number_ = false;
   bool integral_ = false;
   std::source_location where_;
 };

@@ -136,7 +136,10 @@ Tensor Tensor::from_storage(Storage bytes, TensorSpec spec) {
 }
 
 const Value& Tensor::value() const {
-  if (!defined()) fail<StateError>("tensor", "the tensor is undefined: it was default-constructed and never assigned");
+  if (!defined())
+    fail<StateError>(
+        "tensor",
+        "the tensor is undefined: it was default-constructed and never assigned, or is a grad() before backward()");
   return state_->value;
 }
 

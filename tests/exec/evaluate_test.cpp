@@ -95,6 +95,15 @@ TEST(Evaluate, BackwardOfWhatNeedsNoGradientSaysSo) {
               testing::HasSubstr("depends on nothing that requires a gradient; was it detached"));
 }
 
+TEST(Evaluate, AGradientThatIsNotThereIsNoZero) {
+  Tensor w = tensor({2.f, 3.f});
+  w.set_requires_grad();
+  EXPECT_THAT(message_of([&] { w.grad() + 1; }), testing::HasSubstr("or is a grad() before backward()"));
+  EXPECT_THAT(message_of([&] { 1 * w.grad(); }), testing::HasSubstr("undefined"));
+  EXPECT_THAT(message_of([&] { exp(w.grad()); }), testing::HasSubstr("undefined"));
+  EXPECT_THAT(message_of([&] { logical_not(w.grad()); }), testing::HasSubstr("undefined"));
+}
+
 TEST(Evaluate, BackwardAccumulatesLikePyTorch) {
   Tensor w = tensor({2.f, 3.f});
   w.set_requires_grad();
