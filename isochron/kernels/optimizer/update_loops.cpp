@@ -5,6 +5,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include <type_traits>
+
 #include "isochron/kernels/tile/vector_math-inl.h"
 #include "isochron/kernels/tile/vector_parts-inl.h"
 
@@ -59,19 +61,24 @@ HWY_INLINE V quotient(D d, V a, V b) {
   }
 }
 
-// Each method updates p and the states it names in kStates (bit i: s<i>).
-struct Sgd {
-  static constexpr int kStates = 0;
+// An update has two parts. `root` brings the states of kRootStates up to date and gives what the step is divided by or
+// multiplied with; `step` moves p, and the states of kStepStates (bit i: s<i>).
+struct NoRoot {
+  static constexpr int kRootStates = 0;
+};
+
+struct Sgd : NoRoot {
+  static constexpr int kStepStates = 0;
   template <class D, class V>
-  static HWY_INLINE void apply(D, const Constants<D>& k, V& p, V g, V&, V&, V&) {
+  static HWY_INLINE void step(D, const Constants<D>& k, V& p, V g, V, V&, V&, V&) {
     p = hn::MulAdd(k.grad_step, g, p);
   }
 };
 
-struct SgdMomentum {
-  static constexpr int kStates = 1;
+struct SgdMomentum : NoRoot {
+  static constexpr int kStepStates = 1;
   template <class D, class V>
-  static HWY_INLINE void apply(D, const Constants<D>& k, V& p, V g, V& s0, V&, V&) {
+  static HWY_INLINE void step(D, const Constants<D>& k, V& p, V g, V, V& s0, V&, V&) {
     s0 = decayed(s0, g, k.beta1, k.state_grad);
     p = hn::MulAdd(k.grad_step, g, hn::MulAdd(k.state_step, s0, p));
   }
@@ -79,16 +86,19 @@ struct SgdMomentum {
 
 template <bool kMomentum, bool kCentered>
 struct RmsProp {
-  static constexpr int kStates = 1 | (kMomentum ? 2 : 0) | (kCentered ? 4 : 0);
+  static constexpr int kRootStates = 1 | (kCentered ? 4 : 0), kStepStates = kMomentum ? 2 : 0;
   template <class D, class V>
-  static HWY_INLINE void apply(D d, const Constants<D>& k, V& p, V g, V& s0, V& s1, V& s2) {
+  static HWY_INLINE V root(D, const Constants<D>& k, V g, V& s0, V&, V& s2) {
     s0 = decayed(s0, hn::Mul(g, g), k.beta2, k.one_minus_beta2);
     V variance = s0;
     if constexpr (kCentered) {
       s2 = decayed(s2, g, k.beta2, k.one_minus_beta2);
       variance = hn::NegMulAdd(s2, s2, variance);
     }
-    const V root = hn::Add(hn::Sqrt(hn::Add(variance, k.inner_epsilon)), k.outer_epsilon);
+    return hn::Add(hn::Sqrt(hn::Add(variance, k.inner_epsilon)), k.outer_epsilon);
+  }
+  template <class D, class V>
+  static HWY_INLINE void step(D d, const Constants<D>& k, V& p, V g, V root, V&, V& s1, V&) {
     V step = quotient(d, hn::Mul(g, k.state_grad), root);
     if constexpr (kMomentum) step = s1 = hn::MulAdd(s1, k.beta1, step);
     p = hn::MulAdd(k.state_step, step, p);
@@ -97,65 +107,74 @@ struct RmsProp {
 
 template <bool kAmsGrad>
 struct Adam {
-  static constexpr int kStates = 3 | (kAmsGrad ? 4 : 0);
+  static constexpr int kRootStates = 3 | (kAmsGrad ? 4 : 0), kStepStates = 0;
   template <class D, class V>
-  static HWY_INLINE void apply(D d, const Constants<D>& k, V& p, V g, V& s0, V& s1, V& s2) {
+  static HWY_INLINE V root(D, const Constants<D>& k, V g, V& s0, V& s1, V& s2) {
     s0 = blend_in(s0, g, k.one_minus_beta1);
     s1 = blend_in(s1, hn::Mul(g, g), k.one_minus_beta2);
     V second = s1;
     if constexpr (kAmsGrad) second = s2 = max_keep_nan(s2, s1);
-    const V root = hn::Add(hn::Sqrt(second), k.outer_epsilon);
+    return hn::Add(hn::Sqrt(second), k.outer_epsilon);
+  }
+  template <class D, class V>
+  static HWY_INLINE void step(D d, const Constants<D>& k, V& p, V, V root, V& s0, V&, V&) {
     p = hn::MulAdd(k.state_step, quotient(d, s0, root), p);
   }
 };
 
 struct Adamax {
-  static constexpr int kStates = 3;
+  static constexpr int kRootStates = 3, kStepStates = 0;
   template <class D, class V>
-  static HWY_INLINE void apply(D d, const Constants<D>& k, V& p, V g, V& s0, V& s1, V&) {
+  static HWY_INLINE V root(D, const Constants<D>& k, V g, V& s0, V& s1, V&) {
     s0 = blend_in(s0, g, k.one_minus_beta1);
     s1 = max_keep_nan(hn::Mul(s1, k.beta2), hn::Add(hn::Abs(g), k.inner_epsilon));
-    p = hn::Add(p, quotient(d, hn::Mul(k.state_step, s0), hn::Add(s1, k.outer_epsilon)));
+    return hn::Add(s1, k.outer_epsilon);
+  }
+  template <class D, class V>
+  static HWY_INLINE void step(D d, const Constants<D>& k, V& p, V, V root, V& s0, V&, V&) {
+    p = hn::Add(p, quotient(d, hn::Mul(k.state_step, s0), root));
   }
 };
 
-struct Nadam {
-  static constexpr int kStates = 3;
+struct Nadam : Adam<false> {
   template <class D, class V>
-  static HWY_INLINE void apply(D d, const Constants<D>& k, V& p, V g, V& s0, V& s1, V&) {
-    s0 = blend_in(s0, g, k.one_minus_beta1);
-    s1 = blend_in(s1, hn::Mul(g, g), k.one_minus_beta2);
-    const V root = hn::Add(hn::Sqrt(s1), k.outer_epsilon);
+  static HWY_INLINE void step(D d, const Constants<D>& k, V& p, V g, V root, V& s0, V&, V&) {
     p = hn::Add(p, quotient(d, hn::MulAdd(k.state_step, s0, hn::Mul(k.grad_step, g)), root));
   }
 };
 
 struct Adagrad {
-  static constexpr int kStates = 1;
+  static constexpr int kRootStates = 1, kStepStates = 0;
   template <class D, class V>
-  static HWY_INLINE void apply(D d, const Constants<D>& k, V& p, V g, V& s0, V&, V&) {
+  static HWY_INLINE V root(D, const Constants<D>& k, V g, V& s0, V&, V&) {
     s0 = hn::MulAdd(g, g, s0);
-    const V root = hn::Add(hn::Sqrt(hn::Add(s0, k.inner_epsilon)), k.outer_epsilon);
+    return hn::Add(hn::Sqrt(hn::Add(s0, k.inner_epsilon)), k.outer_epsilon);
+  }
+  template <class D, class V>
+  static HWY_INLINE void step(D d, const Constants<D>& k, V& p, V g, V root, V&, V&, V&) {
     p = hn::Add(p, quotient(d, hn::Mul(k.grad_step, g), root));
   }
 };
 
 struct Adadelta {
-  static constexpr int kStates = 3;
+  static constexpr int kRootStates = 1, kStepStates = 2;
   template <class D, class V>
-  static HWY_INLINE void apply(D, const Constants<D>& k, V& p, V g, V& s0, V& s1, V&) {
+  static HWY_INLINE V root(D, const Constants<D>& k, V g, V& s0, V& s1, V&) {
     s0 = decayed(s0, hn::Mul(g, g), k.beta2, k.one_minus_beta2);
-    const V ratio = hn::Sqrt(hn::Div(hn::Add(s1, k.inner_epsilon), hn::Add(s0, k.inner_epsilon)));
-    const V delta = hn::Mul(ratio, g);
+    return hn::Sqrt(hn::Div(hn::Add(s1, k.inner_epsilon), hn::Add(s0, k.inner_epsilon)));
+  }
+  template <class D, class V>
+  static HWY_INLINE void step(D, const Constants<D>& k, V& p, V g, V root, V&, V& s1, V&) {
+    const V delta = hn::Mul(root, g);
     s1 = decayed(s1, hn::Mul(delta, delta), k.beta2, k.one_minus_beta2);
     p = hn::MulAdd(k.grad_step, delta, p);
   }
 };
 
-struct Lion {
-  static constexpr int kStates = 1;
+struct Lion : NoRoot {
+  static constexpr int kStepStates = 1;
   template <class D, class V>
-  static HWY_INLINE void apply(D d, const Constants<D>& k, V& p, V g, V& s0, V&, V&) {
+  static HWY_INLINE void step(D d, const Constants<D>& k, V& p, V g, V, V& s0, V&, V&) {
     const V direction = decayed(s0, g, k.beta1, k.one_minus_beta1);
     const V step = hn::CopySign(hn::Abs(k.grad_step), direction);
     p = hn::Sub(p, hn::IfThenZeroElse(hn::Eq(direction, hn::Zero(d)), step));
@@ -163,36 +182,65 @@ struct Lion {
   }
 };
 
+// So many vectors get their roots, in straight-line code, before the first of them takes its step: a root takes long,
+// and the CPU sees only a few vectors ahead for work that does not wait for one.
+inline constexpr int kRootsAhead = 8;
+
 template <class T, class Method, bool kDecay>
 void update_rows(const UpdateConstants<T>& constants, const UpdateBlock<T>& block) {
   using D = hn::ScalableTag<T>;
   using V = hn::Vec<D>;
   const D d;
   const Constants<D> k(d, constants);
-  constexpr int states = Method::kStates;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  constexpr int kStates = Method::kRootStates | Method::kStepStates;
   for (int64_t row = 0; row < block.rows; ++row) {
     const T* g = block.g + row * block.grad_ld;
     T* p = block.p + row * block.param_ld;
-    T* s0 = block.s0 + (states & 1 ? row * block.param_ld : 0);
-    T* s1 = block.s1 + (states & 2 ? row * block.param_ld : 0);
-    T* s2 = block.s2 + (states & 4 ? row * block.param_ld : 0);
+    T* s0 = block.s0 + (kStates & 1 ? row * block.param_ld : 0);
+    T* s1 = block.s1 + (kStates & 2 ? row * block.param_ld : 0);
+    T* s2 = block.s2 + (kStates & 4 ? row * block.param_ld : 0);
     const V grad_scale = block.row_scale ? hn::Mul(k.grad_scale, hn::Set(d, block.row_scale[row])) : k.grad_scale;
-    for_vectors(d, block.cols, [&](int64_t i, auto part) HWY_ATTR {
+    // Loads what an update reads, lets `apply` change it, and stores the states that it changed.
+    const auto with_states = [&](int64_t i, auto part, auto changed, auto apply) HWY_ATTR {
       V param = part.load(d, p + i);
-      V a = states & 1 ? part.load(d, s0 + i) : param;
-      V b = states & 2 ? part.load(d, s1 + i) : param;
-      V c = states & 4 ? part.load(d, s2 + i) : param;
+      V a = kStates & 1 ? part.load(d, s0 + i) : param;
+      V b = kStates & 2 ? part.load(d, s1 + i) : param;
+      V c = kStates & 4 ? part.load(d, s2 + i) : param;
       V grad = hn::Mul(part.load(d, g + i), grad_scale);
-      if constexpr (kDecay) {
-        grad = hn::MulAdd(k.decay_into_grad, param, grad);
-        param = hn::Mul(param, k.keep);
+      if constexpr (kDecay) grad = hn::MulAdd(k.decay_into_grad, param, grad);
+      apply(param, grad, a, b, c);
+      if constexpr (changed & 1) part.store(a, d, s0 + i);
+      if constexpr (changed & 2) part.store(b, d, s1 + i);
+      if constexpr (changed & 4) part.store(c, d, s2 + i);
+    };
+    const auto take_root = [&](int64_t i, auto part) HWY_ATTR {
+      V root = k.keep;
+      if constexpr (Method::kRootStates != 0)
+        with_states(i, part, std::integral_constant<int, Method::kRootStates>{},
+                    [&](V, V grad, V& a, V& b, V& c) HWY_ATTR { root = Method::root(d, k, grad, a, b, c); });
+      return root;
+    };
+    const auto take_step = [&](int64_t i, auto part, V root) HWY_ATTR {
+      with_states(i, part, std::integral_constant<int, Method::kStepStates>{},
+                  [&](V param, V grad, V& a, V& b, V& c) HWY_ATTR {
+                    if constexpr (kDecay) param = hn::Mul(param, k.keep);
+                    Method::step(d, k, param, grad, root, a, b, c);
+                    part.store(param, d, p + i);
+                  });
+    };
+    int64_t first = 0;
+    if constexpr (Method::kRootStates != 0) {
+      for (; first + kRootsAhead * lanes <= block.cols; first += kRootsAhead * lanes) {
+        V roots[kRootsAhead];
+#pragma GCC unroll 8
+        for (int v = 0; v < kRootsAhead; ++v) roots[v] = take_root(first + v * lanes, WholeVector{});
+#pragma GCC unroll 8
+        for (int v = 0; v < kRootsAhead; ++v) take_step(first + v * lanes, WholeVector{}, roots[v]);
       }
-      Method::apply(d, k, param, grad, a, b, c);
-      part.store(param, d, p + i);
-      if (states & 1) part.store(a, d, s0 + i);
-      if (states & 2) part.store(b, d, s1 + i);
-      if (states & 4) part.store(c, d, s2 + i);
-    });
+    }
+    for_vectors(d, block.cols - first,
+                [&](int64_t i, auto part) HWY_ATTR { take_step(first + i, part, take_root(first + i, part)); });
   }
 }
 
