@@ -49,7 +49,7 @@ void order_for_running(Graph& graph) {
   // Where a node runs: at its own place, after its last operand, or after everything.
   std::vector<int32_t> place(count);
   std::vector<std::vector<int32_t>> after(count + 1);
-  std::vector<int32_t> order, moved(count);
+  std::vector<int32_t> order;
   order.reserve(count);
   for (size_t i = 0; i < count; ++i) {
     place[i] = static_cast<int32_t>(late[i] ? count : i);
@@ -63,18 +63,7 @@ void order_for_running(Graph& graph) {
     if (i < count && place[i] == static_cast<int32_t>(i)) order.push_back(static_cast<int32_t>(i));
     order.insert(order.end(), after[i].begin(), after[i].end());
   }
-
-  std::vector<GraphNode> nodes;
-  nodes.reserve(count);
-  for (int32_t at : order) {
-    moved[static_cast<size_t>(at)] = static_cast<int32_t>(nodes.size());
-    nodes.push_back(std::move(graph.nodes[static_cast<size_t>(at)]));
-  }
-  graph.nodes = std::move(nodes);
-  for (GraphNode& node : graph.nodes)
-    for (ValueId& in : node.inputs) in.node = moved[static_cast<size_t>(in.node)];
-  for (int32_t& input : graph.inputs) input = moved[static_cast<size_t>(input)];
-  for (ValueId& out : graph.outputs) out.node = moved[static_cast<size_t>(out.node)];
+  graph.arrange(std::move(order));
 }
 
 }  // namespace isochron

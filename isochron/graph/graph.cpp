@@ -112,23 +112,38 @@ std::vector<int32_t> sorted_order(const Graph& graph) {
 
 }  // namespace
 
-void Graph::topological_sort() {
-  // Most passes change little: a graph that stays as it is is not moved.
-  const bool sorted = in_order(*this);
-  const std::vector<int32_t> order = sorted ? needed_in_order(*this) : sorted_order(*this);
-  if (sorted && order.size() == nodes.size()) return;
-  std::vector<GraphNode> kept;
-  kept.reserve(order.size());
+void Graph::arrange(std::vector<int32_t> order) {
+  const size_t kept = order.size();
   std::vector<int32_t> moved(nodes.size(), -1);
-  for (int32_t at : order) {
-    moved[static_cast<size_t>(at)] = static_cast<int32_t>(kept.size());
-    kept.push_back(std::move(nodes[static_cast<size_t>(at)]));
+  for (size_t i = 0; i < kept; ++i) moved[static_cast<size_t>(order[i])] = static_cast<int32_t>(i);
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (moved[i] < 0) order.push_back(static_cast<int32_t>(i));
+  // In place, cycle by cycle: the nodes of a deep model fill megabytes, whose first touch costs more than the moves.
+  for (size_t first = 0; first < order.size(); ++first) {
+    if (order[first] == static_cast<int32_t>(first)) continue;
+    GraphNode held = std::move(nodes[first]);
+    size_t gap = first;
+    for (auto from = static_cast<size_t>(order[gap]); from != first; from = static_cast<size_t>(order[gap])) {
+      nodes[gap] = std::move(nodes[from]);
+      order[gap] = static_cast<int32_t>(gap);
+      gap = from;
+    }
+    nodes[gap] = std::move(held);
+    order[gap] = static_cast<int32_t>(gap);
   }
-  nodes = std::move(kept);
+  nodes.resize(kept);
   for (GraphNode& node : nodes)
     for (ValueId& in : node.inputs) in.node = moved[static_cast<size_t>(in.node)];
   for (int32_t& input : inputs) input = moved[static_cast<size_t>(input)];
   for (ValueId& out : outputs) out.node = moved[static_cast<size_t>(out.node)];
+}
+
+void Graph::topological_sort() {
+  // Most passes change little: a graph that stays as it is is not moved.
+  const bool sorted = in_order(*this);
+  std::vector<int32_t> order = sorted ? needed_in_order(*this) : sorted_order(*this);
+  if (sorted && order.size() == nodes.size()) return;
+  arrange(std::move(order));
 }
 
 std::vector<SmallVector<int32_t, 1>> Graph::use_counts() const {

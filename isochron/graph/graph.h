@@ -60,6 +60,8 @@ struct Graph {
   ValueId add(const Op& op, std::initializer_list<ValueId> in, Attributes attributes, const GraphNode& like);
   // Every use of `from`, outputs included, becomes a use of `to`.
   void replace(ValueId from, ValueId to);
+  // The nodes become those of `order`, in that order. Nothing that stays may read one that goes.
+  void arrange(std::vector<int32_t> order);
   // Puts nodes in topological order (stable) and drops those no output needs; inputs stay.
   void topological_sort();
   // How often each value is used, outputs included, indexed by node and output.
