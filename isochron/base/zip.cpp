@@ -170,7 +170,14 @@ std::vector<ZipMember> zip_members(const MappedFile& file) {
   Cursor cursor(file, directory.offset, directory.offset + directory.bytes);
   std::vector<ZipMember> members;
   members.reserve(directory.members);
-  for (uint64_t i = 0; i < directory.members; ++i) members.push_back(read_directory_entry(file, cursor));
+  uint64_t packed_bytes = 0;
+  for (uint64_t i = 0; i < directory.members; ++i) {
+    members.push_back(read_directory_entry(file, cursor));
+    packed_bytes += members.back().packed_bytes;  // of each no more than the file has
+    if (packed_bytes > file.size())
+      fail<FileError>("read_zip", "{}: its members lie over each other, the last is {}", file.path(),
+                      members.back().name);
+  }
   return members;
 }
 

@@ -12,18 +12,18 @@ Shape::Shape(std::span<const int64_t> dims) {
   if (dims.size() > kMaxRank)
     fail<ShapeError>("shape", "rank must be at most {}, got {} axes ({})", kMaxRank, dims.size(), joined(dims));
   rank_ = static_cast<int>(dims.size());
-  bool overflow = false;
+  bool overflow = false, empty = false;
   for (int i = 0; i < rank_; ++i) {
     if (dims[i] < 0) fail<ShapeError>("shape", "extents must not be negative, got ({})", joined(dims));
     dims_[i] = dims[i];
-    overflow |= __builtin_mul_overflow(elements_, dims[i], &elements_);
+    empty |= dims[i] == 0;
+    overflow |= __builtin_mul_overflow(elements_, std::max<int64_t>(dims[i], 1), &elements_);
   }
-  // Sixteen bytes an element at most may ever be asked for, so sizes in bytes can't overflow either.
-  if (std::find(dims.begin(), dims.end(), 0) != dims.end()) {
-    elements_ = 0;
-  } else if (overflow || elements_ > INT64_MAX / 16) {
+  // Sixteen bytes an element at most may ever be asked for, so sizes in bytes can't overflow either. Nor can the
+  // product of some of the axes, such as a stride: as in NumPy, an axis of 0 is no excuse for the others.
+  if (overflow || elements_ > INT64_MAX / 16)
     fail<ShapeError>("shape", "({}) has more elements than can be addressed", joined(dims));
-  }
+  if (empty) elements_ = 0;
 }
 
 int64_t Shape::elements(int first, int last) const {
@@ -51,10 +51,7 @@ Shape Shape::erase(int i) const {
   out.rank_ = rank_ - 1;
   const int axis = i < 0 ? i + rank_ : i;
   for (int a = 0; a < out.rank_; ++a) out.dims_[a] = dims_[a < axis ? a : a + 1];
-  if (elements_ == 0)
-    out = Shape(out.dims());  // what is left may be too large
-  else
-    for (const int64_t extent : out.dims()) out.elements_ *= extent;
+  for (const int64_t extent : out.dims()) out.elements_ *= extent;
   return out;
 }
 

@@ -25,7 +25,7 @@ class Shape {
   Shape() = default;  // a scalar
   Shape(std::initializer_list<int64_t> dims) : Shape(std::span<const int64_t>(dims.begin(), dims.size())) {}
   Shape(const std::vector<int64_t>& dims) : Shape(std::span<const int64_t>(dims)) {}
-  // Throws ShapeError for more than kMaxRank axes, a negative extent, or more elements than fit into 63 bits.
+  // Throws ShapeError for more than kMaxRank axes, a negative extent, or too many elements (an axis of 0 counts as 1).
   explicit Shape(std::span<const int64_t> dims);
 
   int rank() const { return rank_; }

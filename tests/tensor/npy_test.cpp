@@ -1,6 +1,8 @@
 #include "isochron/tensor/npy.h"
 
 #include <gmock/gmock.h>
+
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -117,6 +119,23 @@ TEST(Zip, DamageIsFoundWhereverItIs) {
     write_file(folder.file("bad.npz"), whole.substr(0, length));
     EXPECT_THAT(message_of([&] { read_npz(folder.file("bad.npz")); }), HasSubstr("bad.npz")) << length;
   }
+}
+
+// A few bytes that are unpacked again and again fill any memory.
+TEST(Zip, MembersThatShareTheirBytesAreRefused) {
+  const TempFolder folder;
+  write_npz(folder.file("one.npz"), {{"x", Tensor::from_buffer(std::vector<float>(1000, 1.f), {1000})}});
+  const std::string bytes = read_file(folder.file("one.npz"));
+  const size_t directory = bytes.find("PK\x01\x02"), end = bytes.find("PK\x05\x06");
+  const std::string member = bytes.substr(directory, end - directory);
+  std::string last = bytes.substr(end);
+  const uint16_t members = 3;
+  const auto size = static_cast<uint32_t>(members * member.size());
+  for (const size_t at : {8, 10}) std::memcpy(last.data() + at, &members, 2);
+  std::memcpy(last.data() + 12, &size, 4);
+  write_file(folder.file("three.npz"), bytes.substr(0, directory) + member + member + member + last);
+  EXPECT_THAT(message_of([&] { read_npz(folder.file("three.npz")); }),
+              HasSubstr("three.npz: its members lie over each other, the last is x.npy"));
 }
 
 TEST(Zip, ASizeThatCannotBeIsRefusedBeforeAllocating) {
