@@ -10,7 +10,27 @@
 #include "isochron/base/prefault.h"
 #include "isochron/tensor/zeroed_storage.h"
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
 namespace isochron {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__)
+// What malloc gave, the sanitizer watches over; of a recycled block it must be told which bytes a tensor may touch.
+bool in_pages(size_t) { return false; }
+void allow(const std::byte* data, size_t bytes, size_t capacity) {
+  ASAN_UNPOISON_MEMORY_REGION(data, bytes);
+  ASAN_POISON_MEMORY_REGION(data + bytes, capacity - bytes);
+}
+#else
+// Large blocks come zeroed from the system, or from a reserve that is present already.
+bool in_pages(size_t capacity) { return capacity >= (size_t{128} << 10); }
+void allow(const std::byte*, size_t, size_t) {}
+#endif
+
+}  // namespace
 
 // Free blocks by capacity. Capacities are rounded to a quarter of their power of two, so a block fits
 // its users with at most 25 % waste and a steady step always finds the sizes it gave back.
@@ -48,6 +68,7 @@ class StoragePool {
         counts_.pooled_bytes -= static_cast<int64_t>(capacity);
         block->bytes = bytes;
         block->users.store(1, std::memory_order_relaxed);
+        allow(block->data, bytes, capacity);
         return block;
       }
       ++counts_.system_allocations;
@@ -62,6 +83,7 @@ class StoragePool {
     block->data = static_cast<std::byte*>(memory);
     block->bytes = bytes;
     block->capacity = capacity;
+    allow(block->data, bytes, capacity);
     return block;
   }
 
@@ -78,6 +100,7 @@ class StoragePool {
       free(block);
       return;
     }
+    allow(block->data, 0, block->capacity);
     counts_.pooled_bytes += capacity;
     block->next_free = std::exchange(free_[block->capacity], block);
   }
@@ -102,13 +125,8 @@ class StoragePool {
   static constexpr size_t kAlignment = 64;
   static constexpr int64_t kKeptBytes = int64_t{64} << 20;
 
-  // Large blocks come zeroed from the system, or from a reserve that is present already.
-#if defined(__SANITIZE_ADDRESS__)
-  static bool in_pages(size_t) { return false; }  // the sanitizer watches over what malloc gives
-#else
-  static bool in_pages(size_t capacity) { return capacity >= (size_t{128} << 10); }
-#endif
   static void free(Storage::Block* block) {
+    allow(block->data, block->capacity, block->capacity);
     if (in_pages(block->capacity))
       unmap_pages(block->data, block->capacity);
     else
