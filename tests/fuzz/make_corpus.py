@@ -2,8 +2,12 @@
 """Makes the seed corpus from the labelled runs and reference files: small beginnings of every kind of file. make_corpus.py"""
 import gzip
 import json
+import io
 import struct
 from pathlib import Path
+
+import h5py
+import numpy
 
 HERE = Path(__file__).resolve().parent
 RUNS, REFERENCES = HERE.parent / "runs", HERE.parent / "references"
@@ -53,6 +57,29 @@ for name, choice, text in [
     ("features", 16, b"a,b,c\n1,2.5,3\n4,1e30,-6\n"),
 ]:
     seed("csv", name, bytes([choice]) + text)
+for name, dtype in [("float32", "<f4"), ("int8", "i1"), ("bool", "?"), ("bfloat16", "V2")]:
+    file = io.BytesIO()
+    with h5py.File(file, "w") as weights:
+        weights["layers/dense/vars/0"] = numpy.arange(6).astype("<f4").reshape(2, 3)
+        weights["layers/dense/vars/1"] = numpy.zeros(3, dtype)
+    seed("hdf5", name, file.getvalue())
+
+
+def safetensors(header, data):
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def tensor(dtype, shape, begin, end):
+    return {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
+
+
+seed("safetensors", "two", safetensors({"__metadata__": {"format": "pt"}, "a": tensor("F32", [2, 3], 0, 24), "b": tensor("BOOL", [2], 24, 26)}, bytes(26)))
+seed("safetensors", "narrow", safetensors({"a": tensor("I8", [3], 0, 3), "b": tensor("U16", [2], 3, 7), "c": tensor("U32", [1], 7, 11)}, bytes(range(11))))
+seed("safetensors", "empty", safetensors({"a": tensor("BF16", [0, 7], 0, 0), "b": tensor("F64", [], 0, 8)}, bytes(8)))
+seed("manifest", "manifest.json", json.dumps({"format": "isochron-checkpoint", "version": 1, "model": "sequential", "epoch": 3, "step": 0,
+    "total_steps": 300, "threads": 2, "logs": {"loss": 0.5, "accuracy": None}, "saved_at": "2026-01-02T03:04:05Z", "saved_at_ns": 1767323045000000000,
+    "state": {"file": "state.safetensors", "bytes": 1024, "crc32c": "1234abcd"}}, indent=1)[:-2].encode())
 seed("idx", "bytes", struct.pack(">HBBIII", 0, 8, 3, 2, 2, 2) + bytes(range(8)))
 seed("idx", "floats", struct.pack(">HBBI3f", 0, 13, 1, 3, 1, -2, 3.5))
 seed("idx", "packed", gzip.compress(struct.pack(">HBBI", 0, 8, 1, 4) + b"abcd", mtime=0))

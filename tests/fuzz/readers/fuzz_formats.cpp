@@ -8,6 +8,9 @@
 #include <string_view>
 
 #include "isochron/base/error.h"
+#include "isochron/checkpoint/hdf5.h"
+#include "isochron/checkpoint/manifest.h"
+#include "isochron/checkpoint/safetensors.h"
 #include "isochron/data/files/csv.h"
 #include "isochron/data/files/csv_parse.h"
 #include "isochron/data/files/example.h"
@@ -100,6 +103,21 @@ const ExampleParser& parser() {
   decode_image(bytes);
   decode_image(bytes, {.channels = 1, .min_height = 4, .min_width = 4});
   decode_augmented(bytes, {.height = 20, .width = 20}, 1);
+}
+
+void touch(const NamedTensors& tensors) {
+  for (const auto& [name, tensor] : tensors) tensor.to_vector<double>();
+}
+
+[[maybe_unused]] void read_hdf5(std::string_view bytes) { touch(isochron::read_hdf5(MemoryFile(bytes).path())); }
+
+[[maybe_unused]] void read_safetensors(std::string_view bytes) {
+  touch(isochron::read_safetensors(MemoryFile(bytes).path()).tensors);
+}
+
+// Its checksum is always right: without it nothing else would be looked at.
+[[maybe_unused]] void read_manifest(std::string_view bytes) {
+  parse_manifest("fuzz", sealed_manifest(std::string(bytes)), "state.safetensors");
 }
 
 }  // namespace
