@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   const auto step = iso::function([&](iso::Tensor x, iso::Tensor labels) {
     iso::GradientTape tape;
     const iso::Tensor loss =
-        iso::mean(iso::losses::sparse_categorical_crossentropy(labels, iso::matmul(x, w) + b, /*from_logits=*/true));
+        iso::mean(iso::losses::sparse_categorical_crossentropy(labels, iso::matmul(x, w) + b, {.from_logits = true}));
     const std::vector<iso::Tensor> variables{w, b};
     optimizer.apply_gradients(tape.gradient(loss, variables), variables);
     return loss;

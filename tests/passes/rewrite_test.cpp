@@ -16,6 +16,28 @@ Tensor floats() { return tensor({{1.f, 2.f, 3.f}, {4.f, 5.f, 6.f}}); }
 Tensor ints() { return tensor({1, 2, 3}, DType::int32); }
 constexpr const char* kUnchanged = "%0 = data : float32(2, 3)\nreturn %0\n";
 
+TEST(Graph, ArrangeOrdersNodesInPlaceAndDropsTheRest) {
+  const Tensor a = floats(), b = floats();
+  const Graph before = graph_of({exp(a - b) * abs(b)});
+  ASSERT_EQ(before.nodes.size(), 6u);
+  // Cycles of one, two and three nodes; and back.
+  const std::vector<int32_t> order{0, 2, 1, 4, 5, 3}, back{0, 2, 1, 5, 3, 4};
+  Graph graph = before;
+  graph.arrange(order);
+  for (size_t i = 0; i < order.size(); ++i)
+    EXPECT_EQ(graph.nodes[i].op, before.nodes[static_cast<size_t>(order[i])].op) << i;
+  graph.arrange(back);
+  EXPECT_EQ(to_string(graph), to_string(before));
+
+  Graph shorter = graph_of({a - b, exp(a)});
+  shorter.outputs.pop_back();
+  shorter.arrange({1, 0, 2});
+  verify(shorter);
+  ASSERT_EQ(shorter.nodes.size(), 3u);
+  EXPECT_EQ(shorter.nodes[2].inputs[0].node, 1);
+  EXPECT_EQ(shorter.nodes[2].inputs[1].node, 0);
+}
+
 TEST(Cse, MergesEqualNodesWhateverTheOrderOfCommutativeOperands) {
   const Tensor a = floats(), b = floats();
   EXPECT_EQ(after({"cse"}, {(a + b) * (b + a)}),
