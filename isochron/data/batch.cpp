@@ -26,23 +26,6 @@ void fetch(const Element& row) {
                    to_string(own), to_string(first), lengths ? "; use padded_batch for lengths that vary" : "");
 }
 
-template <class To, class From>
-void convert_row(const std::byte* from_bytes, std::byte* to_bytes, const Conversion& c, int64_t count) {
-  const From* from = reinterpret_cast<const From*>(from_bytes);
-  To* to = reinterpret_cast<To*>(to_bytes);
-  if (c.scale == 1 && c.shift == 0) {
-    for (int64_t i = 0; i < count; ++i) to[i] = static_cast<To>(from[i]);
-    return;
-  }
-  if constexpr (std::is_same_v<To, float> && sizeof(From) <= 4) {
-    const auto scale = static_cast<float>(c.scale), shift = static_cast<float>(c.shift);
-    for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i]) * scale + shift;
-  } else {
-    for (int64_t i = 0; i < count; ++i)
-      to[i] = static_cast<To>(static_cast<float>(static_cast<double>(from[i]) * c.scale + c.shift));
-  }
-}
-
 class BatchStream : public Stream {
  public:
   BatchStream(std::unique_ptr<Stream> below, int64_t size, bool drop, Conversions conversions, int id)
@@ -210,58 +193,9 @@ StagePtr CastStage::merged_with_input() const {
 
 }  // namespace
 
-std::string to_string(const Conversions& conversions) {
-  std::string text;
-  for (size_t i = 0; i < conversions.size(); ++i) {
-    const Conversion& c = conversions[i];
-    if (c.nothing()) continue;
-    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", i, c.dtype ? name_of(*c.dtype) : "");
-    if (c.scale != 1) text += fmt::format(" * {:.6g}", c.scale);
-    if (c.shift != 0) text += fmt::format(" + {:.6g}", c.shift);
-  }
-  return "cast " + text;
-}
-
-void convert(const std::byte* from, DType from_dtype, std::byte* to, const Conversion& conversion, int64_t count) {
-  const DType target = conversion.result(from_dtype);
-  if (target == from_dtype && conversion.scale == 1 && conversion.shift == 0) {
-    std::memcpy(to, from, static_cast<size_t>(count) * size_of(target));
-    return;
-  }
-  visit_dtype(from_dtype, [&]<class From>(Type<From>) {
-    if (target == DType::float32) return convert_row<float, From>(from, to, conversion, count);
-    visit_dtype(target, [&]<class To>(Type<To>) {
-      const From* source = reinterpret_cast<const From*>(from);
-      for (int64_t i = 0; i < count; ++i) {
-        const double value = static_cast<double>(source[i]) * conversion.scale + conversion.shift;
-        if constexpr (std::is_same_v<To, bfloat16> || std::is_same_v<To, float16>)
-          reinterpret_cast<To*>(to)[i] = To(static_cast<float>(value));
-        else
-          reinterpret_cast<To*>(to)[i] = static_cast<To>(value);
-      }
-    });
-  });
-}
-
-Element converted(const Element& element, const Conversions& conversions) {
-  Element out;
-  out.set_names(element.names());
-  for (size_t c = 0; c < element.size(); ++c) {
-    if (c >= conversions.size() || conversions[c].nothing()) {
-      out.add(element[c]);
-      continue;
-    }
-    const TensorSpec spec{conversions[c].result(element[c].dtype()), element[c].shape()};
-    Storage bytes = Storage::allocate(static_cast<size_t>(spec.bytes()));
-    convert(element[c].data(), element[c].dtype(), bytes.data(), conversions[c], spec.shape.elements());
-    const std::byte* data = bytes.data();
-    out.add(Component(spec, data, std::move(bytes)));
-  }
-  return out;
-}
-
 void BatchBuffers::start(int64_t rows, const std::vector<TensorSpec>& specs, const std::vector<bool>& texts,
                          Names names, const Conversions* conversions) {
+  if (conversions) check_components(*conversions, specs.size());
   rows_ = rows;
   names_ = std::move(names);
   columns_.resize(specs.size());
@@ -488,6 +422,7 @@ void BatchIndexed::get(int64_t index, uint64_t epoch, Worker& worker, Element& o
 
 StagePtr cast_stage(StagePtr input, const CastOptions& options) {
   Conversions conversions(options.component + 1);
+  if (const size_t known = input->specs().size(); known > 0) check_components(conversions, known);
   conversions[options.component] = {options.dtype, options.scale, options.shift};
   return std::make_shared<CastStage>(std::move(input), std::move(conversions));
 }

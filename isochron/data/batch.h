@@ -3,27 +3,14 @@
 
 #include <algorithm>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <vector>
 
+#include "isochron/data/conversion.h"
 #include "isochron/data/run.h"
 #include "isochron/data/stage.h"
 
 namespace isochron::data {
-
-// A component on its way into a batch: cast, then times `scale` plus `shift`.
-struct Conversion {
-  std::optional<DType> dtype = {};
-  double scale = 1, shift = 0;
-  bool nothing() const { return !dtype && scale == 1 && shift == 0; }
-  DType result(DType from) const { return dtype.value_or(from); }
-};
-// By component; shorter than the element: the rest stays as it is.
-using Conversions = std::vector<Conversion>;
-std::string to_string(const Conversions& conversions);
-void convert(const std::byte* from, DType from_dtype, std::byte* to, const Conversion& conversion, int64_t count);
-Element converted(const Element& element, const Conversions& conversions);
 
 // The buffers of one batch. After start(), different rows may be set from different threads.
 class BatchBuffers {

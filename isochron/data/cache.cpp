@@ -1,7 +1,6 @@
 // cache(), save() and load(): elements made once and kept, in memory or in a file.
 #include <unistd.h>
 
-#include <cstdio>
 #include <system_error>
 
 #include "isochron/base/clock.h"
@@ -173,16 +172,16 @@ Dataset Dataset::cache(CacheOptions options) const {
 Dataset Dataset::cache(const std::string& path, CacheOptions options) const {
   if (size() == kInfinite) fail<ValueError>("cache", "an infinite data set can't be kept; use take()");
   return Dataset(std::make_shared<CacheStage>(stage(), "cache(" + path + ")",
-                                              file_store(path, fingerprint_of(*stage()) + options.tag), 0));
+                                              file_store(path, fingerprint_of(*stage(), true) + options.tag), 0));
 }
 void Dataset::save(const std::string& path) const {
   if (size() == kInfinite) fail<ValueError>("save", "an infinite data set can't be saved; use take()");
   // Made anew in any case: a file of that name is replaced, an interrupted one is not gone on with.
-  std::remove((path + ".partial").c_str());
   const auto store = file_store(path, fmt::format("save:{}:{}", getpid(), monotonic_ns()));
   int64_t count = 0;
   for (const Element& element : *this) store->store(count++, element);
   store->finish(count);
+  if (!store->complete()) fail<FileError>("save", "{} is being written by others", path);
 }
 Dataset load(const std::string& path) {
   if (path.empty() || access(path.c_str(), R_OK) != 0)

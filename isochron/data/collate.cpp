@@ -1,4 +1,6 @@
 // Elements put together by a function of several: padded batches, one's own collation, windows, buckets.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -120,15 +122,19 @@ class GroupStream : public Stream {
 
 class GroupStage : public StageOf<GroupStage> {
  public:
-  GroupStage(StagePtr input, std::string name, Grouping grouping, Collate collate, bool user_code)
+  // `code` tells apart collations of one name.
+  GroupStage(StagePtr input, std::string name, std::string code, Grouping grouping, Collate collate, bool user_code)
       : StageOf({std::move(input)}),
         name_(std::move(name)),
+        code_(std::move(code)),
         grouping_(grouping),
         collate_(std::move(collate)),
         user_code_(user_code) {}
   std::string describe() const override { return name_; }
+  std::string fingerprint() const override { return fmt::format("{}:{}:{}", name_, grouping_.drop_remainder, code_); }
   int64_t size() const override { return grouping_.count(inputs()[0]->size()); }
   std::vector<ComponentSpec> specs() const override { return {}; }
+  Names names() const override { return user_code_ ? nullptr : StageOf::names(); }
   bool has_user_code() const override { return user_code_; }
   bool is_indexed() const override { return inputs_indexed(); }
   std::unique_ptr<Indexed> indexed(Run& run) const override {
@@ -141,30 +147,24 @@ class GroupStage : public StageOf<GroupStage> {
   }
 
  private:
-  const std::string name_;
+  const std::string name_, code_;
   const Grouping grouping_;
   const Collate collate_;
   const bool user_code_;
 };
 
-// Copies `from` into the corner of a larger, zeroed or filled, array.
-void copy_corner(const std::byte* from, const Shape& shape, std::byte* to, const Shape& room, size_t item, int axis) {
-  if (axis == shape.rank()) {
-    std::memcpy(to, from, item);
-    return;
-  }
-  if (shape.elements(axis, shape.rank()) == 0) return;
-  if (std::equal(shape.begin() + axis + 1, shape.end(), room.begin() + axis + 1)) {
-    std::memcpy(to, from, static_cast<size_t>(shape.elements(axis, shape.rank())) * item);
-    return;
-  }
-  const size_t from_row = static_cast<size_t>(shape.elements(axis + 1, shape.rank())) * item;
-  const size_t to_row = static_cast<size_t>(room.elements(axis + 1, room.rank())) * item;
-  for (int64_t i = 0; i < shape[axis]; ++i) {
-    copy_corner(from, shape, to, room, item, axis + 1);
-    from += from_row;
-    to += to_row;
-  }
+// Where an array lies in the corner of a larger one: copy(from, to, count) for each run of elements that stay together.
+template <class Copy>
+void copy_corner(const Shape& shape, const Shape& room, const Copy& copy, int axis = 0, int64_t from = 0,
+                 int64_t to = 0) {
+  const int rank = shape.rank();
+  const int64_t count = shape.elements(axis, rank);
+  if (count == 0) return;
+  if (axis == rank || std::equal(shape.begin() + axis + 1, shape.end(), room.begin() + axis + 1))
+    return copy(from, to, count);
+  const int64_t from_row = shape.elements(axis + 1, rank), to_row = room.elements(axis + 1, rank);
+  for (int64_t i = 0; i < shape[axis]; ++i)
+    copy_corner(shape, room, copy, axis + 1, from + i * from_row, to + i * to_row);
 }
 
 Component padded_column(const std::vector<Element>& rows, size_t c, const PaddedBatchOptions& options) {
@@ -178,8 +178,11 @@ Component padded_column(const std::vector<Element>& rows, size_t c, const Padded
     for (size_t axis = 0; axis < dims.size(); ++axis)
       dims[axis] = std::max(dims[axis], row[c].shape()[static_cast<int>(axis)]);
   }
-  if (c < options.padded_shapes.size())
-    for (size_t axis = 0; axis < std::min(dims.size(), options.padded_shapes[c].size()); ++axis) {
+  if (c < options.padded_shapes.size()) {
+    if (options.padded_shapes[c].size() != dims.size())
+      fail<ShapeError>("padded_batch", "padded_shapes has {} axes for component {}, which is {}; -1 means the longest",
+                       options.padded_shapes[c].size(), c, to_string(first.component_spec()));
+    for (size_t axis = 0; axis < dims.size(); ++axis) {
       const int64_t wanted = options.padded_shapes[c][axis];
       if (wanted < 0) continue;
       if (dims[axis] > wanted)
@@ -187,17 +190,25 @@ Component padded_column(const std::vector<Element>& rows, size_t c, const Padded
                          c, dims[axis], axis, wanted);
       dims[axis] = wanted;
     }
+  }
   const Shape room(dims), shape = room.insert(0, static_cast<int64_t>(rows.size()));
+  const auto copy_rows = [&](auto&& copy) {  // copy(row, where in it, where in the batch, count)
+    for (size_t i = 0; i < rows.size(); ++i)
+      copy_corner(rows[i][c].shape(), room, [&](int64_t from, int64_t to, int64_t count) {
+        copy(rows[i][c], from, static_cast<int64_t>(i) * room.elements() + to, count);
+      });
+  };
   if (first.is_text()) {
-    if (!dims.empty()) fail<DTypeError>("padded_batch", "strings are padded only as scalars");
-    Strings texts;
-    for (const Element& row : rows) texts.push_back(row[c].text());
+    Strings texts(static_cast<size_t>(shape.elements()));
+    copy_rows([&](const Component& row, int64_t from, int64_t to, int64_t count) {
+      std::copy_n(row.texts().begin() + from, count, texts.begin() + to);
+    });
     return Component(std::move(texts), shape);
   }
   const TensorSpec spec{first.dtype(), shape};
   Storage bytes = Storage::allocate(static_cast<size_t>(spec.bytes()));
   const double value = c < options.padding_values.size() ? options.padding_values[c] : 0;
-  const size_t item = size_of(spec.dtype), each = static_cast<size_t>(room.elements()) * item;
+  const auto item = static_cast<int64_t>(size_of(spec.dtype));
   if (value == 0) {
     std::memset(bytes.data(), 0, static_cast<size_t>(spec.bytes()));
   } else {
@@ -210,14 +221,19 @@ Component padded_column(const std::vector<Element>& rows, size_t c, const Padded
       std::fill_n(reinterpret_cast<T*>(bytes.data()), shape.elements(), fill);
     });
   }
-  for (size_t i = 0; i < rows.size(); ++i)
-    copy_corner(rows[i][c].data(), rows[i][c].shape(), bytes.data() + i * each, room, item, 0);
+  copy_rows([&](const Component& row, int64_t from, int64_t to, int64_t count) {
+    std::memcpy(bytes.data() + to * item, row.data() + from * item, static_cast<size_t>(count * item));
+  });
   const std::byte* data = bytes.data();
   return Component(spec, data, std::move(bytes));
 }
 
 Collate padding(PaddedBatchOptions options) {
   return [options = std::move(options)](const std::vector<Element>& rows) {
+    for (const Element& row : rows)
+      if (row.size() != rows[0].size())
+        fail<ShapeError>("padded_batch", "all elements need the same components, got {} and {}", describe(rows[0]),
+                         describe(row));
     Element out;
     out.set_names(rows[0].names());
     for (size_t c = 0; c < rows[0].size(); ++c) out.add(padded_column(rows, c, options));
@@ -228,14 +244,13 @@ Collate padding(PaddedBatchOptions options) {
 // Elements wait in the bucket of their length until it is full.
 class BucketStream : public Stream {
  public:
-  BucketStream(std::unique_ptr<Stream> below, std::function<int64_t(const Element&)> length,
-               std::vector<int64_t> boundaries, std::vector<int64_t> sizes, BucketOptions options, int id)
+  BucketStream(std::unique_ptr<Stream> below, KeyFunction length, std::vector<int64_t> boundaries,
+               std::vector<int64_t> sizes, BucketOptions options, int id)
       : below_(std::move(below)),
         length_(std::move(length)),
         boundaries_(std::move(boundaries)),
         sizes_(std::move(sizes)),
-        options_(options),
-        collate_(padding({.padding_values = options.padding_values})),
+        options_(std::move(options)),
         id_(id) {}
   void begin(uint64_t epoch) override {
     below_->begin(epoch);
@@ -291,14 +306,29 @@ class BucketStream : public Stream {
   bool give(size_t bucket, Element& out) {
     const std::vector<Element> rows = std::move(buckets_[bucket]);
     buckets_.erase(bucket);
-    out = collate_(rows);
+    out = padding({.padded_shapes = shapes_of(bucket, rows[0]), .padding_values = options_.padding_values})(rows);
     return true;
   }
+  // By component: up to which length, -1 for that of the longest.
+  std::vector<std::vector<int64_t>> shapes_of(size_t bucket, const Element& row) const {
+    if (!options_.pad_to_bucket_boundary) return options_.padded_shapes;
+    if (bucket == boundaries_.size())
+      fail<ValueError>("bucket_by_sequence_length",
+                       "with pad_to_bucket_boundary every length must be below the last boundary, {}; got {}",
+                       boundaries_.empty() ? 0 : boundaries_.back(), describe(row));
+    const int64_t largest = boundaries_[bucket] - 1;
+    std::vector<std::vector<int64_t>> shapes = options_.padded_shapes;
+    for (std::vector<int64_t>& shape : shapes) std::replace(shape.begin(), shape.end(), int64_t{-1}, largest);
+    for (size_t c = shapes.size(); c < row.size(); ++c) {
+      shapes.emplace_back(row[c].shape().rank(), -1);
+      if (!shapes[c].empty()) shapes[c][0] = largest;
+    }
+    return shapes;
+  }
   std::unique_ptr<Stream> below_;
-  const std::function<int64_t(const Element&)> length_;
+  const KeyFunction length_;
   const std::vector<int64_t> boundaries_, sizes_;
   const BucketOptions options_;
-  const Collate collate_;
   const int id_;
   std::map<size_t, std::vector<Element>> buckets_;
   int64_t seen_ = 0;
@@ -307,10 +337,11 @@ class BucketStream : public Stream {
 
 class BucketStage : public StageOf<BucketStage> {
  public:
-  BucketStage(StagePtr input, std::function<int64_t(const Element&)> length, std::vector<int64_t> boundaries,
+  BucketStage(StagePtr input, KeyFunction length, std::string code, std::vector<int64_t> boundaries,
               std::vector<int64_t> sizes, BucketOptions options)
       : StageOf({std::move(input)}),
         length_(std::move(length)),
+        code_(std::move(code)),
         boundaries_(std::move(boundaries)),
         sizes_(std::move(sizes)),
         options_(std::move(options)) {
@@ -322,6 +353,10 @@ class BucketStage : public StageOf<BucketStage> {
       fail<ValueError>("bucket_by_sequence_length", "boundaries must rise and batch sizes must be at least 1");
   }
   std::string describe() const override { return fmt::format("bucket_by_sequence_length({} buckets)", sizes_.size()); }
+  std::string fingerprint() const override {
+    return fmt::format("bucket:{}:{}:{}:{}:{}:{}:{}", code_, boundaries_, sizes_, options_.drop_remainder,
+                       options_.padding_values, options_.padded_shapes, options_.pad_to_bucket_boundary);
+  }
   int64_t size() const override { return inputs()[0]->size() < 0 ? inputs()[0]->size() : kUnknownSize; }
   std::vector<ComponentSpec> specs() const override { return {}; }
   bool is_indexed() const override { return false; }
@@ -332,7 +367,8 @@ class BucketStage : public StageOf<BucketStage> {
   }
 
  private:
-  std::function<int64_t(const Element&)> length_;
+  KeyFunction length_;
+  std::string code_;
   std::vector<int64_t> boundaries_, sizes_;
   BucketOptions options_;
 };
@@ -348,13 +384,15 @@ Element stack(const std::vector<Element>& rows) {
 
 StagePtr collate_stage(StagePtr input, int64_t size, bool drop_remainder, Collate collate) {
   if (size < 1) fail<ValueError>("batch", "the size must be at least 1, got {}", size);
-  return std::make_shared<GroupStage>(std::move(input), fmt::format("batch({}, own collation)", size),
+  const std::string code = collate.target_type().name();
+  return std::make_shared<GroupStage>(std::move(input), fmt::format("batch({}, own collation)", size), code,
                                       Grouping{size, size, 1, drop_remainder}, std::move(collate), true);
 }
 StagePtr padded_batch_stage(StagePtr input, int64_t size, PaddedBatchOptions options) {
   if (size < 1) fail<ValueError>("padded_batch", "the size must be at least 1, got {}", size);
   const Grouping grouping{size, size, 1, options.drop_remainder};
-  return std::make_shared<GroupStage>(std::move(input), fmt::format("padded_batch({})", size), grouping,
+  const std::string code = fmt::format("{}:{}", options.padded_shapes, options.padding_values);
+  return std::make_shared<GroupStage>(std::move(input), fmt::format("padded_batch({})", size), code, grouping,
                                       padding(std::move(options)), false);
 }
 StagePtr window_stage(StagePtr input, int64_t size, const WindowOptions& options) {
@@ -363,12 +401,12 @@ StagePtr window_stage(StagePtr input, int64_t size, const WindowOptions& options
     fail<ValueError>("window", "size, shift and stride must be at least 1, got {}, {} and {}", size, shift,
                      options.stride);
   return std::make_shared<GroupStage>(std::move(input),
-                                      fmt::format("window({}, shift {}, stride {})", size, shift, options.stride),
+                                      fmt::format("window({}, shift {}, stride {})", size, shift, options.stride), "",
                                       Grouping{size, shift, options.stride, options.drop_remainder}, stack, false);
 }
-StagePtr bucket_stage(StagePtr input, std::function<int64_t(const Element&)> length, std::vector<int64_t> boundaries,
+StagePtr bucket_stage(StagePtr input, KeyFunction length, std::string code, std::vector<int64_t> boundaries,
                       std::vector<int64_t> batch_sizes, BucketOptions options) {
-  return std::make_shared<BucketStage>(std::move(input), std::move(length), std::move(boundaries),
+  return std::make_shared<BucketStage>(std::move(input), std::move(length), std::move(code), std::move(boundaries),
                                        std::move(batch_sizes), std::move(options));
 }
 

@@ -24,9 +24,9 @@ void refuse_arity(size_t wanted, const Element& element) {
 }
 }  // namespace detail
 
-std::string fingerprint_of(const Stage& stage) {
-  std::string text = stage.fingerprint() + "(";
-  for (const StagePtr& input : stage.inputs()) text += fingerprint_of(*input) + ";";
+std::string fingerprint_of(const Stage& stage, bool contents) {
+  std::string text = stage.fingerprint() + (contents ? stage.contents() : "") + "(";
+  for (const StagePtr& input : stage.inputs()) text += fingerprint_of(*input, contents) + ";";
   return text + ")";
 }
 
@@ -109,10 +109,10 @@ Dataset Dataset::batch(int64_t size, BatchOptions options) const {
 Dataset Dataset::padded_batch(int64_t size, PaddedBatchOptions options) const {
   return Dataset(padded_batch_stage(stage(), size, std::move(options)));
 }
-Dataset Dataset::bucket_elements(KeyFunction length, std::vector<int64_t> boundaries, std::vector<int64_t> batch_sizes,
-                                 BucketOptions options) const {
-  return Dataset(
-      bucket_stage(stage(), std::move(length), std::move(boundaries), std::move(batch_sizes), std::move(options)));
+Dataset Dataset::bucket_elements(KeyFunction length, std::string code, std::vector<int64_t> boundaries,
+                                 std::vector<int64_t> batch_sizes, BucketOptions options) const {
+  return Dataset(bucket_stage(stage(), std::move(length), std::move(code), std::move(boundaries),
+                              std::move(batch_sizes), std::move(options)));
 }
 Dataset Dataset::collate(int64_t size, Collate collate, BatchOptions options) const {
   return Dataset(collate_stage(stage(), size, options.drop_remainder, std::move(collate)));

@@ -51,14 +51,18 @@ struct ShuffleOptions {
 
 struct PaddedBatchOptions {
   bool drop_remainder = false;
-  // By component and axis: the extent to pad to; -1 or missing: the longest of the batch.
+  // By component and axis: the extent to pad to; -1, or a component that is missing: the longest of the batch.
   std::vector<std::vector<int64_t>> padded_shapes = {};
-  std::vector<double> padding_values = {};  // by component; missing: 0
+  std::vector<double> padding_values = {};  // by component; missing: 0. Strings are padded with empty ones
 };
 
 struct BucketOptions {
   bool drop_remainder = false;
   std::vector<double> padding_values = {};
+  std::vector<std::vector<int64_t>> padded_shapes = {};
+  // To the bucket's largest length instead of the batch's: axes that are -1 in padded_shapes, by default the first one
+  // of every component that has axes. Lengths must then be below the last boundary.
+  bool pad_to_bucket_boundary = false;
 };
 
 struct WindowOptions {
@@ -153,8 +157,8 @@ class Dataset {
   template <class F>
   Dataset bucket_by_sequence_length(F length, std::vector<int64_t> boundaries, std::vector<int64_t> batch_sizes,
                                     BucketOptions options = {}) const {
-    return bucket_elements(value_function<int64_t>(std::move(length)), std::move(boundaries), std::move(batch_sizes),
-                           std::move(options));
+    return bucket_elements(value_function<int64_t>(std::move(length)), code_name<F>(), std::move(boundaries),
+                           std::move(batch_sizes), std::move(options));
   }
   // Batches by a function of one's own.
   Dataset collate(int64_t size, Collate collate, BatchOptions options = {}) const;
@@ -252,8 +256,8 @@ class Dataset {
  private:
   DatasetIterator begin_pass(bool ahead) const;
   Dataset map_elements(MapFunction f, std::string code, MapOptions options) const;
-  Dataset bucket_elements(KeyFunction length, std::vector<int64_t> boundaries, std::vector<int64_t> batch_sizes,
-                          BucketOptions options) const;
+  Dataset bucket_elements(KeyFunction length, std::string code, std::vector<int64_t> boundaries,
+                          std::vector<int64_t> batch_sizes, BucketOptions options) const;
   Dataset filter_elements(std::function<bool(const Element&)> keep, std::string code) const;
   Dataset scan_elements(Element initial, ScanFunction f, std::string code) const;
   Dataset flat_map_elements(DatasetFunction f, std::string code) const;

@@ -10,6 +10,12 @@ std::string to_string(const ComponentSpec& spec) {
   return fmt::format("{}({})", spec.text ? "string" : name_of(spec.dtype), dims);
 }
 
+std::string to_string(const std::vector<ComponentSpec>& specs) {
+  std::string text;
+  for (const ComponentSpec& spec : specs) text += (text.empty() ? "" : ", ") + to_string(spec);
+  return "(" + text + ")";
+}
+
 Component::Component(const Tensor& tensor) : spec_(tensor.spec()) {
   const auto* bytes = static_cast<const std::byte*>(tensor.eval().raw_data());
   if (spec_.bytes() <= static_cast<int64_t>(small_.size())) {

@@ -34,6 +34,8 @@ struct ComponentSpec {
 };
 // "float32(28, 28, 3)", "string(?)".
 std::string to_string(const ComponentSpec& spec);
+// "(float32(28, 28, 3), int64())".
+std::string to_string(const std::vector<ComponentSpec>& specs);
 
 class Component {
  public:

@@ -1,6 +1,7 @@
 #include "isochron/data/element_store.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -125,7 +126,7 @@ class FileStore : public ElementStore {
     record += bytes;
     std::lock_guard lock(mutex_);
     open();
-    if (complete_ || offsets_.contains(i)) return;
+    if (fd_ < 0 || complete_ || offsets_.contains(i)) return;
     write_at(size_, record);
     offsets_[i] = size_;
     size_ += static_cast<int64_t>(record.size());
@@ -134,7 +135,7 @@ class FileStore : public ElementStore {
   void finish(int64_t total) override {
     std::lock_guard lock(mutex_);
     open();
-    if (complete_ || static_cast<int64_t>(offsets_.size()) != total) return;
+    if (fd_ < 0 || complete_ || static_cast<int64_t>(offsets_.size()) != total) return;
     std::string table;
     for (int64_t i = 0; i < total; ++i) {
       const auto found = offsets_.find(i);
@@ -151,7 +152,9 @@ class FileStore : public ElementStore {
   }
   bool complete() const override {
     std::lock_guard lock(mutex_);
-    const_cast<FileStore*>(this)->open();
+    auto& self = const_cast<FileStore&>(*this);
+    self.busy_ = false;  // by now it may be there
+    self.open();
     return complete_;
   }
   int64_t count() const override {
@@ -163,6 +166,7 @@ class FileStore : public ElementStore {
     std::lock_guard lock(mutex_);
     std::string text = complete_ ? fmt::format("cache: all {} elements in {}", total_.load(), path_)
                                  : fmt::format("cache: {} elements in {} so far", offsets_.size(), partial());
+    if (busy_) text = fmt::format("cache: {} is being written by others, nothing is kept here", path_);
     if (stale_) text += "; the file that was there was stale (other data, stages or tag) and is replaced";
     if (resumed_) text += fmt::format("; went on behind {} elements of an interrupted run", resumed_);
     return text;
@@ -181,7 +185,14 @@ class FileStore : public ElementStore {
     return bytes;
   }
   bool try_read(int64_t offset, void* to, size_t bytes) const {
-    return pread(fd_, to, bytes, offset) == static_cast<ssize_t>(bytes);
+    for (auto* place = static_cast<char*>(to); bytes > 0;) {
+      const ssize_t got = pread(fd_, place, bytes, offset);
+      if (got <= 0) return false;
+      place += got;
+      offset += got;
+      bytes -= static_cast<size_t>(got);
+    }
+    return true;
   }
   void read_at(int64_t offset, void* to, size_t bytes) const {
     if (!try_read(offset, to, bytes)) fail<FileError>("cache", "{}: can't read {} bytes at {}", name(), bytes, offset);
@@ -195,44 +206,51 @@ class FileStore : public ElementStore {
     }
   }
 
-  // With the lock held, once: the finished file, an interrupted one, or a new one.
+  // With the lock held, once: the finished file, an interrupted one, or a new one. Nothing where another process writes
+  // it, or where there is only a finished one to be read.
   void open() {
-    if (fd_ >= 0) return;
-    if (open_existing(path_)) {
-      if (read_table()) return;
-      close_file();
+    if (fd_ >= 0 || busy_) return;
+    fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd_ >= 0) {
+      if (is_ours() && read_table()) return;
       stale_ = true;
+      close_file();
     }
-    if (open_existing(partial()) && scan_records()) return;
-    close_file();
+    if (fingerprint_.empty()) return;
     const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
     std::error_code ignored;
     if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
-    fd_ = ::open(partial().c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    fd_ = ::open(partial().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
     if (fd_ < 0) fail_with_errno("create");
-    write_at(
-        0, std::string(kMagic, sizeof kMagic) + (fingerprint_.empty() ? std::string(kFingerprint, '0') : fingerprint_));
+    if (!lock_partial()) {
+      busy_ = true;
+      return close_file();
+    }
+    if (is_ours() && scan_records()) return;
+    stale_ = stale_ || size_ > 0;
+    if (ftruncate(fd_, 0) != 0) fail_with_errno("empty");
+    offsets_.clear();
+    write_at(0, std::string(kMagic, sizeof kMagic) + fingerprint_);
     size_ = kHeader;
+  }
+  // Whoever holds it alone writes the file: another one would write over it, and publish it half done.
+  bool lock_partial() const {
+    if (flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
+    struct stat mine, there;
+    return fstat(fd_, &mine) == 0 && stat(partial().c_str(), &there) == 0 && mine.st_ino == there.st_ino;
   }
   void close_file() {
     if (fd_ >= 0) close(fd_);
     fd_ = -1;
     offsets_.clear();
   }
-  bool open_existing(const std::string& path) {
-    fd_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-    if (fd_ < 0) return false;
+  bool is_ours() {
     struct stat status;
     if (fstat(fd_, &status) != 0) return false;
     size_ = status.st_size;
     char header[kHeader];
-    const bool ours = try_read(0, header, sizeof header) && std::equal(std::begin(kMagic), std::end(kMagic), header) &&
-                      (fingerprint_.empty() || std::string_view(header + sizeof kMagic, kFingerprint) == fingerprint_);
-    if (!ours) {
-      stale_ = true;
-      close_file();
-    }
-    return ours;
+    return try_read(0, header, sizeof header) && std::equal(std::begin(kMagic), std::end(kMagic), header) &&
+           (fingerprint_.empty() || std::string_view(header + sizeof kMagic, kFingerprint) == fingerprint_);
   }
   bool read_table() {
     Trailer trailer;
@@ -276,7 +294,7 @@ class FileStore : public ElementStore {
   int fd_ = -1;
   std::atomic<int64_t> size_{0}, total_{0};
   std::atomic<bool> complete_{false};
-  bool stale_ = false;
+  bool stale_ = false, busy_ = false;
   int64_t resumed_ = 0;
   std::unordered_map<int64_t, int64_t> offsets_;
 };

@@ -1,4 +1,6 @@
 // Stages that calculate with numbers: take, skip, shard, repeat, concatenate, zip, enumerate, window.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <deque>
 
@@ -236,10 +238,7 @@ class ConcatenateStage : public StageOf<ConcatenateStage> {
     if (a == kInfinite || b == kInfinite) return kInfinite;
     return a < 0 || b < 0 ? kUnknownSize : counted_sum(a, b);
   }
-  std::vector<ComponentSpec> specs() const override {
-    std::vector<ComponentSpec> specs = inputs()[0]->specs();
-    return specs == inputs()[1]->specs() ? specs : std::vector<ComponentSpec>{};
-  }
+  std::vector<ComponentSpec> specs() const override { return common_specs(inputs()); }
   bool is_indexed() const override { return inputs_indexed() && inputs()[0]->size() >= 0; }
   std::unique_ptr<Indexed> indexed(Run& run) const override {
     auto first = run.indexed(inputs()[0]), second = run.indexed(inputs()[1]);
@@ -374,8 +373,34 @@ StagePtr shard_stage(StagePtr input, int64_t shards, int64_t index) {
 }
 StagePtr repeat_stage(StagePtr input, int64_t count) { return std::make_shared<RepeatStage>(std::move(input), count); }
 StagePtr concatenate_stage(StagePtr first, StagePtr second) {
-  return std::make_shared<ConcatenateStage>(std::vector<StagePtr>{std::move(first), std::move(second)});
+  std::vector<StagePtr> both{std::move(first), std::move(second)};
+  check_alike("concatenate", both);
+  return std::make_shared<ConcatenateStage>(std::move(both));
 }
+
+void check_alike(const char* where, const std::vector<StagePtr>& inputs) {
+  const std::vector<ComponentSpec> first = inputs[0]->specs();
+  for (const StagePtr& input : inputs) {
+    const std::vector<ComponentSpec> own = input->specs();
+    const bool alike = first.empty() || own.empty() ||
+                       std::equal(first.begin(), first.end(), own.begin(), own.end(), [](const auto& a, const auto& b) {
+                         return a.text == b.text && (a.text || a.dtype == b.dtype);
+                       });
+    if (!alike)
+      fail<DTypeError>(where, "all data sets need the same components, got {} and {}; use cast() or map() before",
+                       to_string(first), to_string(own));
+    if (inputs[0]->names() && input->names() && *inputs[0]->names() != *input->names())
+      fail<ValueError>(where, "components have other names in one data set than in the other: ({}) and ({})",
+                       fmt::join(*inputs[0]->names(), ", "), fmt::join(*input->names(), ", "));
+  }
+}
+
+std::vector<ComponentSpec> common_specs(const std::vector<StagePtr>& inputs) {
+  std::vector<ComponentSpec> specs = inputs[0]->specs();
+  const bool all = std::all_of(inputs.begin(), inputs.end(), [&](const auto& one) { return one->specs() == specs; });
+  return all ? specs : std::vector<ComponentSpec>{};
+}
+
 StagePtr zip_stage(std::vector<StagePtr> inputs) {
   if (inputs.empty()) fail<ValueError>("zip", "needs at least one data set");
   return std::make_shared<ZipStage>(std::move(inputs));

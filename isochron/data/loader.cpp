@@ -33,6 +33,8 @@ class RandomSampler : public Sampler {
         replacement_(options.replacement),
         seed_(seed_or_fresh(options.seed)) {
     if (elements < 1) fail<ValueError>("random_sampler", "needs at least 1 element, got {}", elements);
+    if (options.num_samples < 0)
+      fail<ValueError>("random_sampler", "num_samples must not be negative, got {}", options.num_samples);
   }
   int64_t size() const override { return samples_; }
   int64_t at(int64_t i, uint64_t epoch) const override {
@@ -205,7 +207,10 @@ StagePtr loader_stage(const Dataset& dataset, const DataLoaderOptions& options) 
 Component row_of(const Component& column, int64_t i) {
   if (column.shape().rank() < 1 || i < 0 || i >= column.shape()[0])
     fail<IndexError>("row_of", "row {} of {}", i, to_string(column.component_spec()));
-  return Component::row(column, i);
+  if (!column.is_text()) return Component::row(column, i);
+  const Shape shape = column.shape().erase(0);
+  const auto begin = column.texts().begin() + i * shape.elements();
+  return Component(Strings(begin, begin + shape.elements()), shape);
 }
 
 std::shared_ptr<const Sampler> random_sampler(int64_t elements, RandomSamplerOptions options) {

@@ -15,7 +15,8 @@
 
 namespace isochron::data {
 
-// Row i of a column, sharing its bytes: what get(i) of a class that holds tensors returns, as `self.x[i]` in PyTorch.
+// Row i of a column, of an array (sharing its bytes) or of strings: what get(i) of a class that holds tensors returns,
+// as `self.x[i]` in PyTorch.
 Component row_of(const Component& column, int64_t i);
 
 // Which elements an epoch sees, by number: at(i, epoch) for i of 0 … size() - 1. Called from several threads.

@@ -1,10 +1,10 @@
 // Stages with data sets inside: flat_map, interleave, group_by_window, sample_from_datasets.
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <map>
 #include <numeric>
 
+#include "isochron/base/counts.h"
 #include "isochron/base/rng.h"
 #include "isochron/data/run.h"
 #include "isochron/data/stages.h"
@@ -144,7 +144,7 @@ class InterleaveStage : public StageOf<InterleaveStage> {
                        options_.cycle_length, options_.block_length);
   }
   std::string describe() const override { return name_; }
-  std::string fingerprint() const override { return name_ + code_; }
+  std::string fingerprint() const override { return fmt::format("{}:{}:{}", name_, options_.block_length, code_); }
   int64_t size() const override { return inputs()[0]->size() == kInfinite ? kInfinite : kUnknownSize; }
   std::vector<ComponentSpec> specs() const override { return {}; }
   Names names() const override { return nullptr; }
@@ -177,7 +177,6 @@ class GroupByWindowStream : public Stream {
     epoch_ = epoch;
     below_->begin(epoch);
     waiting_.clear();
-    order_.clear();
     inner_.reset();
     ended_ = false;
     seen_ = 0;
@@ -198,13 +197,12 @@ class GroupByWindowStream : public Stream {
         UserCode code(worker, id_, seen_++);
         const int64_t key = key_(element);
         std::vector<Element>& group = waiting_[key];
-        if (group.empty()) order_.push_back(key);
         group.push_back(std::move(element));
         if (static_cast<int64_t>(group.size()) == window_) open(key);
       } else {
-        if (order_.empty()) return false;
+        if (waiting_.empty()) return false;
         UserCode code(worker, id_, seen_);
-        open(order_.front());
+        open(waiting_.begin()->first);
       }
     }
   }
@@ -212,8 +210,8 @@ class GroupByWindowStream : public Stream {
     state.put(epoch_);
     state.put(ended_);
     state.put(seen_);
-    state.put(static_cast<uint64_t>(order_.size()));
-    for (int64_t key : order_) put_group(state, key, waiting_[key]);
+    state.put(static_cast<uint64_t>(waiting_.size()));
+    for (const auto& [key, group] : waiting_) put_group(state, key, group);
     state.put(inner_ != nullptr);
     if (inner_) {
       put_group(state, open_key_, open_group_);
@@ -227,7 +225,6 @@ class GroupByWindowStream : public Stream {
     seen_ = state.get<int64_t>();
     for (auto left = state.get<uint64_t>(); left > 0; --left) {
       const auto key = state.get<int64_t>();
-      order_.push_back(key);
       waiting_[key] = get_group(state);
     }
     if (state.get<bool>()) {
@@ -256,7 +253,6 @@ class GroupByWindowStream : public Stream {
     open_key_ = key;
     open_group_ = std::move(waiting_[key]);
     waiting_.erase(key);
-    std::erase(order_, key);
     make_inner();
     (*inner_)->begin(epoch_);
   }
@@ -268,8 +264,7 @@ class GroupByWindowStream : public Stream {
   const int64_t window_;
   const int id_;
   uint64_t epoch_ = 0;
-  std::map<int64_t, std::vector<Element>> waiting_;
-  std::deque<int64_t> order_;  // keys by the arrival of their first element
+  std::map<int64_t, std::vector<Element>> waiting_;  // what is left at the end comes by key, as in tf.data
   std::unique_ptr<Inner> inner_;
   int64_t open_key_ = 0, seen_ = 0;
   std::vector<Element> open_group_;
@@ -369,17 +364,20 @@ class SampleStage : public StageOf<SampleStage> {
   std::string fingerprint() const override {
     std::string weights;
     for (const double weight : weights_) weights += fmt::format("{},", weight);
-    return fmt::format("{}:{}:{}:{}", describe(), *options_.seed, weights, options_.stop_on_empty_dataset);
+    return fmt::format("{}:{}:{}:{}:{}", describe(), *options_.seed, weights, options_.stop_on_empty_dataset,
+                       options_.rerandomize_each_iteration);
   }
   int64_t size() const override {
     if (options_.stop_on_empty_dataset) return kUnknownSize;
     int64_t sum = 0;
-    for (const StagePtr& input : inputs()) {
-      if (input->size() < 0) return input->size();
-      sum += input->size();
+    for (size_t i = 0; i < inputs().size(); ++i) {
+      const int64_t size = inputs()[i]->size();
+      if (weights_[i] <= 0) continue;
+      sum = size < 0 || sum < 0 ? std::min(size, sum) : counted_sum(sum, size);  // kInfinite is the least
     }
     return sum;
   }
+  std::vector<ComponentSpec> specs() const override { return common_specs(inputs()); }
   bool is_indexed() const override { return false; }
   std::unique_ptr<Stream> stream(Run& run) const override {
     std::vector<std::unique_ptr<Stream>> below;
@@ -419,6 +417,7 @@ Dataset sample_from_datasets(const std::vector<Dataset>& datasets, std::vector<d
   if (!options.seed) options.seed = get_seed() * 0x9e3779b97f4a7c15u + take_random_streams(1);
   std::vector<StagePtr> stages;
   for (const Dataset& dataset : datasets) stages.push_back(dataset.stage());
+  check_alike("sample_from_datasets", stages);
   return Dataset(std::make_shared<SampleStage>(std::move(stages), std::move(weights), options));
 }
 

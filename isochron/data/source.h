@@ -53,6 +53,9 @@ class IndexedSource {
   // For plans and reports: "csv(train.csv)".
   virtual std::string describe() const = 0;
   virtual std::string fingerprint() const { return describe(); }
+  // A checksum of the elements where they come from no file but from the program's memory. Looks at all of them: only
+  // caches on disk ask for it.
+  virtual std::string contents() const { return {}; }
   // The file element i lies in, for errors; empty where there is none.
   virtual std::string file_of(int64_t /*i*/) const { return {}; }
   // A line for reports, if there is something to tell: what opening its files took, say.

@@ -1,10 +1,24 @@
 // The sources every program has: tensors, ranges, generators, one's own classes.
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
 #include "isochron/base/counts.h"
+#include "isochron/base/crc32c.h"
 #include "isochron/data/dataset.h"
 #include "isochron/data/run.h"
 
 namespace isochron::data {
 namespace {
+
+uint32_t checksum(const Component& component, uint32_t before) {
+  const std::string spec = to_string(component.component_spec());
+  before = crc32c(spec, before);
+  if (!component.is_text())
+    return crc32c({reinterpret_cast<const char*>(component.data()), static_cast<size_t>(component.bytes())}, before);
+  for (const std::string& text : component.texts()) before = crc32c({text.c_str(), text.size() + 1}, before);
+  return before;
+}
 
 class TensorSlices : public IndexedSource {
  public:
@@ -51,6 +65,11 @@ class TensorSlices : public IndexedSource {
   Names names() const override { return names_; }
   bool in_memory() const override { return true; }
   std::string describe() const override { return fmt::format("from_tensor_slices({} rows)", size()); }
+  std::string contents() const override {
+    uint32_t sum = 0;
+    for (const Component& column : columns_) sum = checksum(column, sum);
+    return std::to_string(sum);
+  }
 
  private:
   const std::byte* row(size_t column, int64_t i) const {
@@ -65,16 +84,37 @@ class TensorSlices : public IndexedSource {
 
 class Elements : public IndexedSource {
  public:
-  Elements(std::string what, std::vector<Element> elements) : what_(std::move(what)), elements_(std::move(elements)) {}
+  Elements(std::string what, std::vector<Element> elements) : what_(std::move(what)), elements_(std::move(elements)) {
+    const auto like_the_first = [&](const Element& element) {
+      const auto same = [](const Component& a, const Component& b) {
+        return a.is_text() == b.is_text() && a.spec() == b.spec();
+      };
+      return std::equal(element.begin(), element.end(), elements_[0].begin(), elements_[0].end(), same);
+    };
+    if (elements_.empty() || !std::all_of(elements_.begin(), elements_.end(), like_the_first)) return;
+    for (const Component& component : elements_[0]) specs_.push_back(component.component_spec());
+  }
   int64_t size() const override { return static_cast<int64_t>(elements_.size()); }
   void get(int64_t i, Element& out) const override { out = elements_[static_cast<size_t>(i)]; }
+  bool view(int64_t i, std::span<const std::byte*> rows) const override {
+    for (size_t c = 0; c < rows.size(); ++c) rows[c] = elements_[static_cast<size_t>(i)][c].data();
+    return true;
+  }
+  std::vector<ComponentSpec> specs() const override { return specs_; }
   Names names() const override { return elements_.empty() ? nullptr : elements_[0].names(); }
   bool in_memory() const override { return true; }
   std::string describe() const override { return what_; }
+  std::string contents() const override {
+    uint32_t sum = 0;
+    for (const Element& element : elements_)
+      for (const Component& component : element) sum = checksum(component, sum);
+    return std::to_string(sum);
+  }
 
  private:
   std::string what_;
   std::vector<Element> elements_;
+  std::vector<ComponentSpec> specs_;  // empty where elements differ
 };
 
 class Range : public IndexedSource {
@@ -112,7 +152,7 @@ class MapStyle : public IndexedSource {
     out.become([&] { return dataset_->get(i); });
   }
   std::string describe() const override { return "dataset class"; }
-  std::string fingerprint() const override { return typeid(*dataset_).name(); }
+  std::string fingerprint() const override { return fmt::format("{}:{}", typeid(*dataset_).name(), size()); }
 
  private:
   std::shared_ptr<const MapStyleDataset> dataset_;
@@ -258,6 +298,9 @@ class IndexedSourceStage : public Stage {
   explicit IndexedSourceStage(std::shared_ptr<const IndexedSource> source) : source_(std::move(source)) {}
   std::string describe() const override { return source_->describe(); }
   std::string fingerprint() const override { return source_->fingerprint(); }
+  std::string contents() const override {
+    return names() ? fmt::format("{}:{}", source_->contents(), fmt::join(*names(), ",")) : source_->contents();
+  }
   int64_t size() const override { return source_->size(); }
   std::vector<ComponentSpec> specs() const override { return source_->specs(); }
   Names names() const override { return source_->names(); }

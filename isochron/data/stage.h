@@ -76,6 +76,8 @@ class Stage {
   virtual std::string describe() const = 0;
   // Changes when the elements change; describe() for most.
   virtual std::string fingerprint() const { return describe(); }
+  // A checksum of values that the fingerprint knows nothing of, for caches that outlive the program; see source.h.
+  virtual std::string contents() const { return {}; }
   // Number of elements of a pass, kUnknownSize or kInfinite.
   virtual int64_t size() const = 0;
   virtual std::vector<ComponentSpec> specs() const { return {}; }
@@ -127,7 +129,7 @@ class StageOf : public Stage {
   }
 };
 
-// Hash of the whole tree.
-std::string fingerprint_of(const Stage& stage);
+// Of the whole tree; with its contents if asked for.
+std::string fingerprint_of(const Stage& stage, bool contents = false);
 
 }  // namespace isochron::data

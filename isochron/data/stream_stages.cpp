@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "isochron/data/batch.h"
+#include "isochron/data/loader.h"
 #include "isochron/data/run.h"
 #include "isochron/data/stages.h"
 
@@ -92,15 +93,7 @@ class ScanStream : public StreamOn {
 Element row_of(const Element& batch, int64_t i) {
   Element out;
   out.set_names(batch.names());
-  for (const Component& column : batch) {
-    if (column.is_text()) {
-      const Shape shape = column.shape().erase(0);
-      const auto begin = column.texts().begin() + i * shape.elements();
-      out.add(Component(Strings(begin, begin + shape.elements()), shape));
-    } else {
-      out.add(Component::row(column, i));
-    }
-  }
+  for (const Component& column : batch) out.add(row_of(column, i));
   return out;
 }
 
@@ -161,6 +154,8 @@ class IgnoreErrorsStream : public StreamOn {
       try {
         out.clear();
         return below_->next(worker, out);
+      } catch (const StallError&) {
+        throw;  // the watchdog ends the wait: no fault of an element
       } catch (...) {
         if (++skipped_ > limit_) throw;
         add(worker.counters(id_).skipped, 1);
@@ -318,6 +313,7 @@ StagePtr unbatch_stage(StagePtr input) {
       [](std::unique_ptr<Stream> below, int) { return std::make_unique<UnbatchStream>(std::move(below)); });
 }
 StagePtr ignore_errors_stage(StagePtr input, int64_t limit) {
+  if (limit < 0) fail<ValueError>("ignore_errors", "the limit must not be negative, got {}", limit);
   return std::make_shared<SimpleStreamStage>(
       std::move(input), SimpleStreamStage::Traits{fmt::format("ignore_errors({})", limit), {}, false, true},
       [limit](std::unique_ptr<Stream> below, int id) {

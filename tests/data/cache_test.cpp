@@ -117,6 +117,45 @@ TEST(Cache, AnInterruptedFileIsGoneOnWith) {
   EXPECT_THAT(dataset.report().to_string(), HasSubstr("went on behind 11 elements"));
 }
 
+TEST(Cache, OtherTensorsAreOtherData) {
+  const TempFolder folder;
+  const std::string path = folder.file("cache");
+  EXPECT_THAT(numbers(from_tensor_slices(tensor({1, 2, 3})).cache(path)), ElementsAre(1, 2, 3));
+  EXPECT_THAT(numbers(from_tensor_slices(tensor({1, 2, 4})).cache(path)), ElementsAre(1, 2, 4));
+  EXPECT_THAT(numbers(from_tensors({Tensor(tensor({5, 6}))}).cache(path)), ElementsAre(5, 6));
+  EXPECT_THAT(numbers(from_tensors({Tensor(tensor({5, 7}))}).cache(path)), ElementsAre(5, 7));
+  for (const Element& element : from_tensor_slices({{"a", tensor({5, 7})}}).cache(path)) EXPECT_NO_THROW(element["a"]);
+  for (const Element& element : from_tensor_slices({{"b", tensor({5, 7})}}).cache(path)) EXPECT_NO_THROW(element["b"]);
+}
+
+TEST(Cache, OneWritesTheFile) {
+  const TempFolder folder;
+  const std::string path = folder.file("cache");
+  for (const auto& input : {range(30), stream(range(30))}) {
+    std::filesystem::remove(path);
+    Counted first, second, third;
+    const Dataset writer = first.over(input).cache(path), other = second.over(input).cache(path);
+    {
+      DatasetIterator half = writer.begin();
+      for (int i = 0; i < 10; ++i) ++half;
+      EXPECT_EQ(numbers(other), squares(30)) << "goes through";
+      EXPECT_THAT(other.report().to_string(), HasSubstr("being written by others"));
+      EXPECT_THROW(range(3).save(path), FileError);
+      EXPECT_FALSE(std::filesystem::exists(path));
+    }
+    EXPECT_EQ(numbers(writer), squares(30));
+    EXPECT_EQ(numbers(third.over(input).cache(path)), squares(30));
+    EXPECT_EQ(third.calls, 0);
+  }
+}
+
+TEST(Cache, LoadingOnlyReads) {
+  const TempFolder folder;
+  write_file(folder.file("other"), "no data set");
+  EXPECT_THROW(load(folder.file("other")), FileError);
+  EXPECT_FALSE(std::filesystem::exists(folder.file("other.partial")));
+}
+
 TEST(Cache, DamageIsFound) {
   const TempFolder folder;
   const std::string path = folder.file("cache");
@@ -275,12 +314,19 @@ TEST(Loader, Samplers) {
   EXPECT_NEAR(counts[2], 3000, 150);  // 5.5 standard deviations
   EXPECT_EQ(as_set(seen(weighted_random_sampler({1, 2, 0, 3}, 3, {.replacement = false, .seed = 1}))),
             (std::set<int64_t>{0, 1, 3}));
+  EXPECT_THROW(random_sampler(10, {.num_samples = -3}), ValueError);
   EXPECT_THROW(weighted_random_sampler({1, 0}, 2, {.replacement = false}), ValueError);
   EXPECT_THROW(DataLoader(range(3), {.shuffle = true, .sampler = random_sampler(3)}), ValueError);
   EXPECT_THROW(DataLoader(stream(range(3)), {.sampler = random_sampler(3)}), ValueError);
   EXPECT_EQ(distributed_sampler(0, 2, 1)->size(), 0);
   EXPECT_THAT(seen(distributed_sampler(10, INT64_MAX, 12, {.shuffle = false})), ElementsAre(2));
   EXPECT_THROW(distributed_sampler(4, 2, 2), ValueError);
+}
+
+TEST(Loader, RowsOfStrings) {
+  const Component words(Strings{"a", "b", "c", "d"}, Shape{2, 2});
+  EXPECT_THAT(row_of(words, 1).texts(), ElementsAre("c", "d"));
+  EXPECT_THROW(row_of(words, 2), IndexError);
 }
 
 TEST(Loader, DoesNotShuffleAStreamInSilence) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "isochron/base/interrupt.h"
 #include "isochron/data/dataset.h"
 #include "isochron/ops/ops.h"
 #include "tests/data/collect.h"
@@ -11,6 +12,7 @@
 namespace isochron::data {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -54,6 +56,39 @@ TEST(Stages, ConcatenateZipEnumerate) {
     EXPECT_THAT(numbers(zip({range(5, 9), two}), 1), ElementsAre(0, 1));
     EXPECT_THAT(numbers(two.enumerate(3), 0), ElementsAre(3, 4));
   }
+}
+
+TEST(Stages, OneStreamHasElementsOfOneKind) {
+  const Dataset three = range(3), rows = from_tensor_slices(zeros({2, 4})), longer = from_tensor_slices(zeros({2, 5}));
+  const Dataset named = from_tensor_slices({{"x", ones({2})}}), others = from_tensor_slices({{"z", ones({2})}});
+  const auto refused = [](const Dataset& a, const Dataset& b) {
+    EXPECT_THROW(sample_from_datasets({a, b}), Error);
+    try {
+      a.concatenate(b);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_THAT(refused(three, rows), AllOf(HasSubstr("int64()"), HasSubstr("float32(4)"), HasSubstr("cast()")));
+  EXPECT_THAT(refused(three, zip({three, three})), HasSubstr("(int64(), int64())"));
+  EXPECT_THAT(refused(named, others), AllOf(HasSubstr("(x)"), HasSubstr("(z)")));
+  EXPECT_THAT(refused(from_tensors({Tensor(zeros({4}))}), three), HasSubstr("float32(4)"));
+  // Shapes may differ, and what is not known before it runs is not refused.
+  const auto counted = [](const std::vector<Element>& all) { return make_element(static_cast<int64_t>(all.size())); };
+  EXPECT_THAT(numbers(named.collate(2, counted).concatenate(others.collate(2, counted))), ElementsAre(2, 2));
+  EXPECT_EQ(rows.concatenate(longer).stage()->specs().size(), 0u);
+  EXPECT_EQ(sample_from_datasets({rows, longer}).stage()->specs().size(), 0u);
+  EXPECT_EQ(rows.concatenate(rows).stage()->specs(), rows.stage()->specs());
+  EXPECT_EQ(numbers(three.concatenate(rows.map([](Tensor x) { return cast(x, DType::int64); }))).size(), 3u + 8u);
+}
+
+TEST(Stages, SamplesOfDataSetsWithoutWeightDoNotCount) {
+  EXPECT_EQ(sample_from_datasets({range(3), range(100)}, {1, 0}).size(), 3);
+  EXPECT_EQ(sample_from_datasets({range(3), range(INT64_MAX)}).size(), INT64_MAX);
+  EXPECT_EQ(sample_from_datasets({range(3), range(100).repeat()}, {1, 0}).size(), 3);
+  EXPECT_EQ(sample_from_datasets({range(100).filter([](int64_t) { return true; }), range(3).repeat()}).size(),
+            kInfinite);
 }
 
 TEST(Stages, Windows) {
@@ -169,6 +204,67 @@ TEST(Stages, GroupByWindow) {
   const Dataset groups = range(7).group_by_window([](int64_t x) { return x % 2; },
                                                   [](int64_t, const Dataset& group) { return group.batch(10); }, 2);
   EXPECT_THAT(numbers(groups), ElementsAre(0, 2, 1, 3, 4, 6, 5));
+  // What is left at the end comes by key.
+  const Dataset left = from_tensor_slices(tensor({5, 3, 5, 3, 9, 1, 5, 3, 9}))
+                           .group_by_window([](int64_t x) { return x; },
+                                            [](int64_t, const Dataset& group) { return group.batch(3); }, 3);
+  EXPECT_THAT(numbers(left), ElementsAre(5, 5, 5, 3, 3, 3, 1, 9, 9));
+}
+
+// (1 … n, n) for each length n.
+Dataset sequences_of(const std::vector<int64_t>& lengths) {
+  std::vector<Element> all;
+  for (const int64_t n : lengths) all.push_back(make_element(arange(1, n + 1), n));
+  return from_elements(std::move(all));
+}
+
+TEST(Stages, BucketsArePaddedToTheirBoundaries) {
+  const auto length = [](const Element& e) { return e[0].shape()[0]; };
+  const auto buckets = [&](const std::vector<int64_t>& lengths, BucketOptions options) {
+    options.pad_to_bucket_boundary = true;
+    return sequences_of(lengths).bucket_by_sequence_length(length, {3, 7}, {2, 2, 2}, options);
+  };
+  for (const BucketOptions& options : {BucketOptions{}, BucketOptions{.padded_shapes = {{-1}, {}}}}) {
+    const Dataset dataset = buckets({1, 5, 2, 6, 3}, options);
+    EXPECT_THAT(numbers(dataset), ElementsAre(1, 0, 1, 2, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 6, 1, 2, 3, 0, 0, 0));
+    EXPECT_THAT(numbers(dataset, 1), ElementsAre(1, 2, 5, 6, 3));
+  }
+  EXPECT_THROW(numbers(buckets({7}, {})), ValueError);
+  // Other axes are as long as the longest.
+  const Dataset matrices = from_elements({make_element(ones({1, 1})), make_element(ones({2, 3}))});
+  const Dataset padded = matrices.bucket_by_sequence_length(length, {5}, {2, 2}, {.pad_to_bucket_boundary = true});
+  EXPECT_EQ((*padded.begin())[0].shape(), Shape({2, 4, 3}));
+}
+
+TEST(Stages, StringsArePaddedWithEmptyOnes) {
+  const Dataset words = from_elements({make_element(Component(Strings{"a"}, Shape{1, 1})),
+                                       make_element(Component(Strings{"b", "c", "d", "e"}, Shape{2, 2}))});
+  const Element batch = *words.padded_batch(2).begin();
+  EXPECT_EQ(batch[0].shape(), Shape({2, 2, 2}));
+  EXPECT_THAT(batch[0].texts(), ElementsAre("a", "", "", "", "b", "c", "d", "e"));
+  EXPECT_THROW(words.padded_batch(2, {.padded_shapes = {{3}}}).begin(), ShapeError) << "two axes";
+}
+
+TEST(Stages, CastsAreOfComponentsThatAreThere) {
+  EXPECT_THROW(range(3).cast({.component = 1}), IndexError);
+  const Dataset unknown = range(3).map([](int64_t x) { return x; });
+  EXPECT_THROW(numbers(unknown.cast({.component = 1}).batch(2)), IndexError);
+  EXPECT_THROW(numbers(unknown.cast({.component = 1})), IndexError);
+}
+
+TEST(Stages, OtherOptionsAreOtherStages) {
+  const auto length = [](const Element& e) { return e[0].shape()[0]; };
+  const Dataset input = sequences_of({1, 2});
+  const auto one = [](const Element&) { return range(3); };
+  const std::vector<std::pair<Dataset, Dataset>> differ = {
+      {input.padded_batch(2), input.padded_batch(2, {.padding_values = {1}})},
+      {input.padded_batch(2), input.padded_batch(2, {.drop_remainder = true})},
+      {input.window(2), input.window(2, {.drop_remainder = true})},
+      {input.interleave(one), input.interleave(one, {.block_length = 2})},
+      {input.bucket_by_sequence_length(length, {1}, {2, 2}), input.bucket_by_sequence_length(length, {2}, {2, 2})},
+      {input.bucket_by_sequence_length(length, {1}, {2, 2}), input.bucket_by_sequence_length(length, {1}, {2, 3})},
+  };
+  for (const auto& [a, b] : differ) EXPECT_NE(fingerprint_of(*a.stage()), fingerprint_of(*b.stage()));
 }
 
 TEST(Stages, SampleFromDatasetsKeepsWeights) {
@@ -284,6 +380,13 @@ TEST(Errors, SkippedWithinABound) {
       EXPECT_THAT(numbers(dataset.ignore_errors(2)), ElementsAre(0, 1, 2, 4, 6, 7));
       EXPECT_THROW(numbers(dataset.ignore_errors(1)), ValueError);
     }
+  EXPECT_THROW(range(3).ignore_errors(-1), ValueError);
+  // The watchdog's abort is no fault of an element.
+  const Dataset stalled = range(3).map([](int64_t x) {
+    if (x == 1) fail<StallError>("test", "ended by the watchdog");
+    return x;
+  });
+  EXPECT_THROW(numbers(stalled.ignore_errors(9)), StallError);
 }
 
 TEST(Errors, FilesAreTriedAgain) {

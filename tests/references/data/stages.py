@@ -34,3 +34,8 @@ show("padded corner", Range(1, 3).map(lambda n: tf.fill([n, 3 - n], n)).padded_b
 sequences = Range(1, 8).map(lambda n: tf.fill([n % 4 + 1], n))
 show("buckets", sequences.bucket_by_sequence_length(lambda x: tf.shape(x)[0], [2, 4], [2, 2, 2]))
 show("group_by_window", Range(7).group_by_window(lambda x: x % 2, lambda key, group: group.batch(10), 2))
+keys = tf.data.Dataset.from_tensor_slices(tf.constant([5, 3, 5, 3, 9, 1, 5, 3, 9], tf.int64))
+show("group_by_window, left at the end", keys.group_by_window(lambda x: x, lambda key, group: group.batch(3), 3))
+ones_to = tf.data.Dataset.from_tensor_slices(tf.constant([1, 5, 2, 6, 3], tf.int64)).map(lambda n: tf.range(1, n + 1))
+show("buckets to their boundaries", ones_to.bucket_by_sequence_length(
+    lambda x: tf.shape(x)[0], [3, 7], [2, 2, 2], pad_to_bucket_boundary=True))
