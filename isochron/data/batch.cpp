@@ -15,9 +15,17 @@ constexpr int64_t kAhead = 8, kSmallRow = 4096;
 
 void fetch(const Element& row) {
   for (const Component& component : row) {
-    if (component.is_text()) continue;
+    if (!component.owner()) continue;  // it holds its bytes itself
     for (int64_t i = 0, bytes = component.bytes(); i < bytes; i += 64) __builtin_prefetch(component.data() + i);
   }
+}
+
+// Labels are common enough to be copied without a call.
+void copy_row(const std::byte* from, std::byte* to, int64_t bytes) {
+  if (bytes == sizeof(int64_t))
+    std::memcpy(to, from, sizeof(int64_t));
+  else
+    std::memcpy(to, from, static_cast<size_t>(bytes));
 }
 
 [[noreturn]] void fail_unlike(size_t component, const ComponentSpec& own, const ComponentSpec& first) {
@@ -209,7 +217,8 @@ void BatchBuffers::start(int64_t rows, const std::vector<TensorSpec>& specs, con
       continue;
     }
     if (conversions && c < conversions->size()) column.conversion = (*conversions)[c];
-    converts_ = converts_ || !column.conversion.nothing();
+    column.copied = column.conversion.nothing();
+    converts_ = converts_ || !column.copied;
     const DType target = column.conversion.result(specs[c].dtype);
     column.target_bytes = specs[c].shape.elements() * static_cast<int64_t>(size_of(target));
     column.bytes = Storage::allocate(static_cast<size_t>(elements) * size_of(target));
@@ -250,7 +259,9 @@ void BatchBuffers::set(int64_t row, const Element& element) {
     const Component& from = element[c];
     if (from.is_text() != column.text || from.spec() != column.spec)
       fail_unlike(c, from.component_spec(), {column.spec.dtype, column.spec.shape.to_vector(), column.text});
-    if (column.text)
+    if (column.copied)
+      copy_row(from.data(), place(row, c), column.target_bytes);
+    else if (column.text)
       std::copy(from.texts().begin(), from.texts().end(), column.texts.begin() + row * from.shape().elements());
     else
       convert(from.data(), column.spec.dtype, place(row, c), column.conversion, column.spec.shape.elements());
@@ -258,8 +269,13 @@ void BatchBuffers::set(int64_t row, const Element& element) {
 }
 
 void BatchBuffers::set(int64_t row, std::span<const std::byte* const> bytes) {
-  for (size_t c = 0; c < columns_.size(); ++c)
-    convert(bytes[c], columns_[c].spec.dtype, place(row, c), columns_[c].conversion, columns_[c].spec.shape.elements());
+  for (size_t c = 0; c < columns_.size(); ++c) {
+    const Column& column = columns_[c];
+    if (column.copied)
+      copy_row(bytes[c], place(row, c), column.target_bytes);
+    else
+      convert(bytes[c], column.spec.dtype, place(row, c), column.conversion, column.spec.shape.elements());
+  }
 }
 
 Element BatchBuffers::finish(int64_t rows) {

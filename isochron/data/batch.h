@@ -38,6 +38,7 @@ class BatchBuffers {
     TensorSpec spec;  // of a row as it comes
     Conversion conversion;
     int64_t target_bytes = 0;  // of a row in the batch
+    bool copied = false;       // as it is
     Storage bytes;
     bool text = false;
     Strings texts;

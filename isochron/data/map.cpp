@@ -52,8 +52,12 @@ uint64_t random_seed(uint64_t seed, uint64_t epoch, int64_t index) {
 
 class MapIndexed : public Indexed {
  public:
-  MapIndexed(std::unique_ptr<Indexed> below, const MapStage& stage, int id)
-      : below_(std::move(below)), f_(stage.function()), serial_(stage.serial()), seed_(stage.seed()), id_(id) {}
+  MapIndexed(std::unique_ptr<Indexed> below, const MapStage& stage, bool one_thread, int id)
+      : below_(std::move(below)),
+        f_(stage.function()),
+        locks_(stage.serial() && !one_thread),
+        seed_(stage.seed()),
+        id_(id) {}
   int64_t size() const override { return below_->size(); }
   void get(int64_t index, uint64_t epoch, Worker& worker, Element& out) override {
     Element in;
@@ -74,14 +78,14 @@ class MapIndexed : public Indexed {
  private:
   void apply(const Element& in, int64_t index, uint64_t epoch, Worker& worker, Element& out) {
     std::unique_lock<std::mutex> lock;
-    if (serial_) lock = std::unique_lock(mutex_);
+    if (locks_) lock = std::unique_lock(mutex_);
     UserCode code(worker, id_, index);
     out.become([&] { return f_(in, {epoch, index, random_seed(seed_, epoch, index)}); });
     code.made(out);
   }
   std::unique_ptr<Indexed> below_;
   MapFunction f_;
-  const bool serial_;
+  const bool locks_;
   const uint64_t seed_;
   const int id_;
   std::mutex mutex_;
@@ -125,7 +129,7 @@ class MapStream : public Stream {
 
 std::unique_ptr<Indexed> MapStage::indexed(Run& run) const {
   auto below = run.indexed(inputs()[0]);
-  return std::make_unique<MapIndexed>(std::move(below), *this, run.add(*this));
+  return std::make_unique<MapIndexed>(std::move(below), *this, run.one_thread(), run.add(*this));
 }
 std::unique_ptr<Stream> MapStage::stream(Run& run) const {
   auto below = run.stream(inputs()[0]);

@@ -287,8 +287,7 @@ struct Wishes {
 std::unique_ptr<Stream> walk(Run& run, const StagePtr& stage) {
   Wishes wishes;
   wishes.add(*stage);
-  std::unique_ptr<Indexed> below = run.indexed(stage);
-  if (wishes.parallel_calls == 0 && wishes.ahead == 0) return std::make_unique<Walk>(std::move(below));
+  if (wishes.parallel_calls == 0 && wishes.ahead == 0) return std::make_unique<Walk>(run.indexed_for_one_thread(stage));
   RunAheadOptions options;
   options.name = wishes.name.empty() ? stage->describe() : wishes.name;
   options.user_code = !wishes.name.empty();
@@ -299,7 +298,7 @@ std::unique_ptr<Stream> walk(Run& run, const StagePtr& stage) {
     options.max_threads = wishes.parallel_calls < 0 ? kMostThreads : wishes.parallel_calls;
   else
     options.max_threads = wishes.serial_code ? 1 : wishes.reads ? kReaders : available_cpus();
-  return std::make_unique<IndexedAhead>(run, std::move(below), options);
+  return std::make_unique<IndexedAhead>(run, run.indexed(stage), options);
 }
 
 std::unique_ptr<Stream> run_ahead(Run& run, std::unique_ptr<Stream> below, AheadFunction f, RunAheadOptions options) {

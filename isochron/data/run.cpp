@@ -71,6 +71,13 @@ std::unique_ptr<Stream> Run::stream(const StagePtr& stage) {
   return walk(*this, stage);
 }
 
+std::unique_ptr<Indexed> Run::indexed_for_one_thread(const StagePtr& stage) {
+  one_thread_ = true;
+  std::unique_ptr<Indexed> made = stage->indexed(*this);
+  one_thread_ = false;
+  return made;
+}
+
 StageCounters Run::totals(int stage) {
   StageCounters sum;
   std::lock_guard lock(mutex_);
@@ -138,40 +145,30 @@ void set_last_fault(Fault fault) {
   fault_of_this_thread().fault = std::move(fault);
 }
 
-UserCode::UserCode(Worker& worker, int stage, int64_t element)
-    : worker_(worker),
-      counters_(worker.counters(stage)),
-      stage_(stage),
-      before_(worker.stage.load(std::memory_order_relaxed)),
-      element_(element) {
-  worker.element.store(element, std::memory_order_relaxed);
-  worker.stage.store(stage, std::memory_order_relaxed);
-  if ((counters_.calls++ & counters_.mask) != 0) return;
+void UserCode::begin_timing() {
   if (counters_.slow) cpu_ns_ = thread_cpu_ns();
   begin_ns_ = monotonic_ns();
-  worker.since_ns.store(begin_ns_, std::memory_order_relaxed);
+  worker_.since_ns.store(begin_ns_, std::memory_order_relaxed);
 }
 
-UserCode::~UserCode() {
-  worker_.stage.store(before_, std::memory_order_relaxed);
-  add(counters_.elements, 1);
-  if (begin_ns_) {
-    const int64_t took = monotonic_ns() - begin_ns_;
-    add(counters_.busy_ns, took * (counters_.mask + 1));
-    const bool slow = took > kLongNs;
-    worker_.last_stage_ = stage_;
-    if (slow) worker_.note_disk_reads();  // who reads from a disk is slow
-    if (slow && cpu_ns_) {
-      add(counters_.cpu_ns, thread_cpu_ns() - cpu_ns_);
-      add(counters_.cpu_measured_ns, took);
-    }
-    counters_.slow = slow;
-    counters_.mask = took < kShortNs ? kSparse : 0;
+void UserCode::end_timing() {
+  const int64_t took = monotonic_ns() - begin_ns_;
+  add(counters_.busy_ns, took * (counters_.mask + 1));
+  const bool slow = took > kLongNs;
+  worker_.last_stage_ = stage_;
+  if (slow) worker_.note_disk_reads();  // who reads from a disk is slow
+  if (slow && cpu_ns_) {
+    add(counters_.cpu_ns, thread_cpu_ns() - cpu_ns_);
+    add(counters_.cpu_measured_ns, took);
   }
-  if (std::uncaught_exceptions() > worker_.exceptions && worker_.failed_stage < 0) {
-    worker_.failed_stage = stage_;
-    worker_.failed_element = element_;
-  }
+  counters_.slow = slow;
+  counters_.mask = took < kShortNs ? kSparse : 0;
+}
+
+void UserCode::note_exception() {
+  if (std::uncaught_exceptions() <= worker_.exceptions || worker_.failed_stage >= 0) return;
+  worker_.failed_stage = stage_;
+  worker_.failed_element = element_;
 }
 
 }  // namespace isochron::data

@@ -106,6 +106,9 @@ class Run {
   // What runs `stage`: numbers where elements have them, else one after the other, with threads if it asks for them.
   std::unique_ptr<Stream> stream(const StagePtr& stage);
   std::unique_ptr<Indexed> indexed(const StagePtr& stage) { return stage->indexed(*this); }
+  // The same where one thread at a time will ask for elements: stages need no locks.
+  std::unique_ptr<Indexed> indexed_for_one_thread(const StagePtr& stage);
+  bool one_thread() const { return one_thread_; }
 
   StageCounters totals(int stage);
   // Also forgets it in the worker.
@@ -125,6 +128,7 @@ class Run {
   Run& root() { return parent_ ? parent_->root() : *this; }
   Run* const parent_ = nullptr;
   const int stage_ = -1;
+  bool one_thread_ = false;  // will run the stages that are being made
   std::vector<std::string> names_;
   std::mutex mutex_;
   std::list<Worker*> workers_;
@@ -146,23 +150,40 @@ class Visible {
 // Marks user code: counts and times it, and remembers whose it was when it throws.
 class UserCode {
  public:
-  UserCode(Worker& worker, int stage, int64_t element);
-  ~UserCode();
+  UserCode(Worker& worker, int stage, int64_t element)
+      : worker_(worker),
+        counters_(worker.counters(stage)),
+        stage_(stage),
+        before_(worker.stage.load(std::memory_order_relaxed)),
+        element_(element) {
+    worker.element.store(element, std::memory_order_relaxed);
+    worker.stage.store(stage, std::memory_order_relaxed);
+    if ((counters_.calls++ & counters_.mask) == 0) begin_timing();
+  }
+  ~UserCode() {
+    worker_.stage.store(before_, std::memory_order_relaxed);
+    add(counters_.elements, 1);
+    if (begin_ns_) end_timing();
+    if (!returned_) note_exception();
+  }
   UserCode(const UserCode&) = delete;
-  // It made so many bytes. Where not every call is timed, those that are stand for the others.
+  // It returned, and made so many bytes. Where not every call is timed, those that are stand for the others.
   void made(int64_t bytes) {
+    returned_ = true;
     if (begin_ns_) add(counters_.bytes, bytes * (counters_.mask + 1));
   }
-  void made(const Element& element) {
-    if (begin_ns_) made(element.bytes());
-  }
+  void made(const Element& element) { made(begin_ns_ ? element.bytes() : 0); }
 
  private:
+  void begin_timing();
+  void end_timing();
+  void note_exception();  // if there is one
   Worker& worker_;
   StageCounters& counters_;
   const int stage_, before_;
   const int64_t element_;
   int64_t begin_ns_ = 0, cpu_ns_ = 0;
+  bool returned_ = false;
 };
 
 }  // namespace isochron::data
