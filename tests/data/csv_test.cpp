@@ -54,6 +54,15 @@ TEST_F(Csv, QuotesNewlinesAndLineEnds) {
   EXPECT_EQ(table["b"].tensor().to_vector<int>(), (std::vector<int>{1, 2, 3}));
 }
 
+TEST_F(Csv, OtherEncodingsAreTold) {
+  EXPECT_NE(error_of(std::string("\xFF\xFE"
+                                 "a\0,\0b\0\n\0",
+                                 10))
+                .find("UTF-16"),
+            std::string::npos);
+  EXPECT_NE(error_of(std::string("\xFE\xFF\0a\0\n", 6)).find("UTF-16"), std::string::npos);
+}
+
 TEST_F(Csv, MissingValues) {
   const CsvTable table = read("a,b,c\n1,2,x\nNA,,y\n3,null,z\n", {.defaults = {{"a", -5}}});
   EXPECT_EQ(table["a"].tensor().to_vector<int64_t>(), (std::vector<int64_t>{1, -5, 3}));

@@ -170,6 +170,8 @@ Schema infer_schema(const std::string& path, std::string_view text, const CsvOpt
   schema.missing = options.missing;
   if (options.delimiter == '\n' || options.delimiter == '\r' || options.delimiter == '"')
     fail<ValueError>("read_csv", "a newline or a quote can't be the delimiter");
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
+    fail<FileError>("read_csv", "{}: the text is UTF-16; convert it first: iconv -f UTF-16 -t UTF-8", path);
   const char *p = text.data(), *const end = text.data() + text.size();
   if (text.starts_with("\xEF\xBB\xBF")) p += 3;  // the mark some programs put before UTF-8
   skip_row_end(p, end);
