@@ -63,6 +63,9 @@ Tensor class_weights(const char* what, const Columns& columns, const std::map<in
       fail<ValueError>(what, "class_weight must be finite and not negative, got {} for class {}", weight, label);
   if (columns.y.size() != 1 || columns.weight.size() > 1)
     fail<ValueError>(what, "class_weight is for models with one output, got targets for {}", columns.y.size());
+  if (columns.y[0].rank() > 2)
+    fail<ShapeError>(what, "class_weight needs labels, (rows) or (rows, 1), or one-hot rows, (rows, classes); got {}",
+                     columns.y[0].shape());
   const int64_t rows = columns.rows(), width = columns.y[0].elements() / rows;
   const std::vector<double> labels = columns.y[0].to_vector<double>();
   std::vector<float> out(static_cast<size_t>(rows));

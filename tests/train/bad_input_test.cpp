@@ -92,6 +92,11 @@ TEST_F(BadInput, OptionsThatMakeNoSense) {
   refuses<ValueError>([&] { model.fit(x, y, {.validation_split = 1, .verbose = 0}); }, {"validation_split"});
   refuses<ValueError>([&] { model.fit(x, y, {.validation_split = 0.999, .verbose = 0}); }, {"0 for training"});
   refuses<ValueError>([&] { model.fit(x, y, {.class_weight = {{0, -1}}, .verbose = 0}); }, {"class 0", "got -1"});
+  refuses<ShapeError>(
+      [&] {
+        model.fit(x, reshape(y, {6, 1, 1}), {.class_weight = {{0, 2}}, .verbose = 0});
+      },
+      {"class_weight", "(6, 1, 1)"});
   refuses<ValueError>([&] { model.fit(x, y, {.verbose = 0, .watchdog = {.first_step_limit = -1}}); },
                       {"first_step_limit", "got -1"});
   refuses<ValueError>([&] { model.fit(x, y, {.verbose = 0, .callbacks = {nullptr}}); }, {"callback"});
