@@ -1,9 +1,11 @@
 #include "isochron/diagnose/whole_run.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <set>
 
 #include "isochron/timeline/sample_keys.h"
@@ -86,13 +88,61 @@ bool is_overall(const Case& patient, double seconds, double share) {
   return patient.dwarfs_extra(seconds) && (!lasting || seconds > 4 * patient.shape.extra_total);
 }
 
+std::optional<double> told_size(const Case& patient, size_t epoch) {
+  std::optional<double> size;
+  for (const Fact* fact : patient.facts("work.changed")) {
+    if (fact->epoch > patient.epoch(epoch).index) break;
+    std::string text = fact->value;
+    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+    for (const char* word : {"image size", "resolution", "sequence length", "seq_len", "context length"}) {
+      const size_t at = text.find(word);
+      const size_t digit = at == std::string::npos ? at : text.find_first_of("0123456789", at);
+      if (digit == std::string::npos) continue;
+      double width = 0, height = 1;
+      std::sscanf(text.c_str() + digit, "%lf x %lf", &width, &height);
+      if (width > 0 && height > 0) size = width * height;
+      break;
+    }
+  }
+  return size;
+}
+
 bool work_grows(const Case& patient) {
   if (patient.empty()) return false;
   const Epoch &first = patient.epochs().front(), &last = patient.epochs().back();
   const auto grown = [](const auto& before, const auto& after) {
     return before && after && *before > 0 && static_cast<double>(*after) > 1.3 * static_cast<double>(*before);
   };
-  return grown(first.steps, last.steps) || grown(first.examples, last.examples);
+  return grown(first.steps, last.steps) || grown(first.examples, last.examples) ||
+         grown(told_size(patient, 0), told_size(patient, patient.epochs().size() - 1));
+}
+
+bool names_validation(const std::string& metric) {
+  constexpr std::string_view kWords[] = {"val",  "valid", "validation", "eval",    "evaluation",
+                                         "test", "dev",   "held",       "heldout", "holdout"};
+  std::string word;
+  for (const char c : metric + ' ') {
+    if (std::isalpha(static_cast<unsigned char>(c))) {
+      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      continue;
+    }
+    if (std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords)) return true;
+    word.clear();
+  }
+  return false;
+}
+
+std::string validated_when_slow(const Case& patient) {
+  std::set<int> with;
+  std::string name;
+  for (const Epoch& epoch : patient.epochs())
+    for (const auto& [metric, value] : epoch.metrics)
+      if (names_validation(metric)) {
+        with.insert(epoch.index);
+        name = metric;
+      }
+  const bool some = with.size() < patient.epochs().size();
+  return some && patient.matches_slow({with.begin(), with.end()}) ? name : "";
 }
 
 std::vector<OwnLine> own_lines(const Case& patient) {
@@ -115,9 +165,26 @@ Growth written_per_epoch(const Case& patient) {
   return growth.steady ? growth : rewritten_file(patient);
 }
 
+FirstWaits first_waits(const Case& patient, size_t from) {
+  FirstWaits waits;
+  for (size_t i = from; i < patient.epochs().size(); ++i) {
+    const Epoch& epoch = patient.epoch(i);
+    if (!epoch.first_step_seconds || !epoch.steps || *epoch.steps < 3) continue;
+    ++waits.known;
+    const double rest = (epoch.seconds - *epoch.first_step_seconds) / static_cast<double>(*epoch.steps - 1);
+    if (*epoch.first_step_seconds <= 5 * rest || *epoch.first_step_seconds <= 0.2 * epoch.seconds) continue;
+    ++waits.waiting;
+    waits.seconds += *epoch.first_step_seconds - rest;
+  }
+  return waits;
+}
+
 double starting_workers(const Case& patient) {
+  std::map<int, double> by_epoch;
+  for (const Fact* fact : patient.facts("workers.start"))
+    by_epoch[fact->epoch] += std::strtod(fact->value.c_str(), nullptr);
   double seconds = 0;
-  for (const Fact* fact : patient.facts("workers.start")) seconds += std::strtod(fact->value.c_str(), nullptr);
+  for (const Epoch& epoch : patient.epochs()) seconds += std::min(by_epoch[epoch.index], epoch.seconds);
   return seconds;
 }
 

@@ -13,8 +13,16 @@ namespace isochron {
 // Whether a cost in every epoch alike is what makes the run slow: `share` of even epochs, or more than any unevenness.
 bool is_overall(const Case& patient, double seconds, double share);
 
-// Later epochs have more steps or examples than the first: time and memory grow with them.
+// The size of an example while an epoch ran, as lines before it told: 2304 for "image size 48x48".
+std::optional<double> told_size(const Case& patient, size_t epoch);
+
+// Later epochs have more steps or examples than the first, or larger ones: time and memory grow with them.
 bool work_grows(const Case& patient);
+
+// A metric of data that was not trained on, by its name: "val_loss", "test/acc", "held_out_accuracy".
+bool names_validation(const std::string& metric);
+// Such a metric that stands in the slow epochs, and hardly in others; empty: none.
+std::string validated_when_slow(const Case& patient);
 
 // Where a watch saw the program's own code at work that is no part of training as frameworks do it.
 struct OwnLine {
@@ -27,6 +35,15 @@ std::vector<OwnLine> own_lines(const Case& patient);
 // Bytes written in each epoch, if they are many and become half as many again: something is written anew, longer each
 // time.
 Growth written_per_epoch(const Case& patient);
+
+// What epochs wait before their first step, as a log or a watch shows it, beyond what their other steps take.
+struct FirstWaits {
+  double seconds = 0;
+  size_t waiting = 0, known = 0;  // epochs with such a wait, and all whose first step is known
+  bool in_every_epoch() const { return known >= 2 && waiting * 5 >= known * 4; }
+  double average() const { return seconds / static_cast<double>(waiting); }
+};
+FirstWaits first_waits(const Case& patient, size_t from = 0);
 
 // Seconds of all epochs in which loader workers started, as a watch saw it.
 double starting_workers(const Case& patient);

@@ -325,6 +325,23 @@ std::string_view framework_of(const std::vector<PythonFrame>& frames) {
   return best ? best->framework : "";
 }
 
+WorkerStage worker_stage(const std::vector<PythonFrame>& frames) {
+  // Merely importing that module does not make a worker.
+  const auto loop = std::find_if(frames.begin(), frames.end(), [](const PythonFrame& frame) {
+    return frame.code->function == "_worker_loop" && contains(frame.code->file, "torch/utils/data/");
+  });
+  if (loop == frames.end()) return WorkerStage::none;
+  // The loop calls the program's own code only to initialise; examples come by way of a fetcher.
+  const bool initialises = loop != frames.begin() && roles_of(*std::prev(loop)).user;
+  return initialises ? WorkerStage::starting : WorkerStage::loading;
+}
+
+bool starts_workers(const std::vector<PythonFrame>& frames) {
+  return std::any_of(frames.begin(), frames.end(), [](const PythonFrame& frame) {
+    return frame.code->function == "_MultiProcessingDataLoaderIter.__init__";
+  });
+}
+
 bool only_launched(const std::vector<PythonFrame>& frames) {
   for (size_t i = 0; i < frames.size() && !roles_of(frames[i]).user; ++i) {
     if (roles_of(frames[i]).launches) return true;

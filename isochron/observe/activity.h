@@ -7,6 +7,7 @@
 // inside a forward pass is an import, a forward pass inside validation is validation.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,13 @@ Activity activity_of(const std::vector<PythonFrame>& frames);
 
 // The framework whose code is on the stack: "lightning", "keras", "tensorflow", "torch"; the most special one.
 std::string_view framework_of(const std::vector<PythonFrame>& frames);
+
+// What a data-loader worker of PyTorch does: not yet in its loop, in what its loop begins with (worker_init_fn), or
+// loading.
+enum class WorkerStage : uint8_t { none, starting, loading };
+WorkerStage worker_stage(const std::vector<PythonFrame>& frames);
+// Whether it is creating such workers.
+bool starts_workers(const std::vector<PythonFrame>& frames);
 
 // Waits for processes it launched to end: torch's spawn and elastic launchers, subprocess, Process.join.
 bool only_launched(const std::vector<PythonFrame>& frames);

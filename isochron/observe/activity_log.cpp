@@ -63,6 +63,17 @@ PhaseSeconds ActivityLog::phases(double from, double to) const {
   return sum;
 }
 
+std::optional<double> ActivityLog::training_began() const {
+  const auto phase_of = [&](const Entry& entry) { return activities_[entry.activity].phase; };
+  auto first = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    const Phase phase = phase_of(entry);
+    return phase == Phase::forward || phase == Phase::backward || phase == Phase::update;
+  });
+  if (first == entries_.end()) return std::nullopt;
+  while (first != entries_.begin() && phase_of(*std::prev(first)) == Phase::input) --first;
+  return first->start;
+}
+
 std::vector<ActivityLog::Share> ActivityLog::shares(double from, double to) const {
   std::map<const Activity*, double> sum;
   between(from, to, [&](const Activity& a, double seconds) { sum[&a] += seconds; });

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "isochron/observe/activity.h"
@@ -19,6 +20,9 @@ class ActivityLog {
 
   bool empty() const { return entries_.empty(); }
   PhaseSeconds phases(double from, double to) const;
+
+  // When the program was first seen to train: to compute a step, or to wait for the first one's data; empty: never.
+  std::optional<double> training_began() const;
 
   struct Share {
     Activity activity;

@@ -72,6 +72,7 @@ class Sampler {
   void add_input_facts(RunRecord& run) const;
   void add_framework(RunRecord& run) const;
   void add_epochs(RunRecord& run) const;
+  void add_first_epoch(RunRecord& run) const;
 
   int pid_;
   ProcessTree tree_;

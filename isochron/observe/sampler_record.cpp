@@ -31,6 +31,7 @@ void Sampler::fill(RunRecord& run) const {
   run.samples = store_.samples();
   add_framework(run);
   add_epochs(run);
+  add_first_epoch(run);
   run.spans = log_.spans(kShortestSpan);
   if (run.spans.size() > kMaxSpans) run.spans.resize(kMaxSpans);
   for (Span& span : run.spans)
@@ -101,6 +102,21 @@ void Sampler::add_epochs(RunRecord& run) const {
     run.epochs.push_back(epoch);
   }
   run.facts.push_back({"epochs.from", "a variable of the training loop", "stack samples"});
+}
+
+// A first epoch of which the output tells only the end began where its variable was first seen, or else where the
+// program first trained.
+void Sampler::add_first_epoch(RunRecord& run) const {
+  const Fact* told = run.find_fact("epoch.unbegun");
+  if (!told || !told->time) return;
+  const auto begin = epochs_seen_.empty() ? log_.training_began() : std::optional(epochs_seen_.front().time);
+  if (!begin || *begin >= *told->time) return;
+  Epoch epoch;
+  epoch.index = told->epoch;
+  epoch.start = *begin;
+  epoch.seconds = *told->time - *begin;
+  epoch.resolution = 0.1;
+  run.epochs.insert(run.epochs.begin(), epoch);
 }
 
 void Sampler::add_facts(RunRecord& run) const {

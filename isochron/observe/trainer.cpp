@@ -30,13 +30,6 @@ constexpr char kGenerator[] = TF_DATA("18GeneratorDatasetOp7Dataset8Iterator" GE
 #undef GET_NEXT
 #undef TF_DATA
 
-// In a DataLoader worker's loop; merely importing that module does not make a worker.
-bool in_worker_loop(const PythonThread& thread) {
-  return std::any_of(thread.frames.begin(), thread.frames.end(), [](const PythonFrame& f) {
-    return f.code->function == "_worker_loop" && f.code->file.find("torch/utils/data/") != std::string::npos;
-  });
-}
-
 }  // namespace
 
 PythonProcess* Trainer::python(int pid) {
@@ -70,7 +63,7 @@ void Trainer::find_workers(const ProcessTree& tree, double now) {
       workers_.insert(pid);
       candidate.role_known = true;
     } else if (candidate.python) {
-      if (const auto main = candidate.python->main_thread(); main && in_worker_loop(*main)) {
+      if (const auto main = candidate.python->main_thread(); main && worker_stage(main->frames) != WorkerStage::none) {
         workers_.insert(pid);
         candidate.role_known = true;
       }
@@ -142,6 +135,7 @@ std::optional<Trainer::Look> Trainer::look(const ProcessTree& tree, double now) 
   if (look.activity.executing) refine_executing(look.activity, tree.alive().at(pid_).state, now);
   if (look.activity.phase == Phase::input && look.activity.what == "DataLoader")
     refine_loader(look.activity, tree, now);
+  if (look.activity.phase == Phase::input && starts_workers(main->frames)) look.activity.what = kWorkerStart;
   if (tree.alive().at(pid_).state != 'R') refine_disk(look.activity);
   last_ = look.activity;
   return look;
@@ -212,7 +206,7 @@ void Trainer::refine_loader(Activity& activity, const ProcessTree& tree, double 
     if (workers_.contains(pid) && found != candidates_.end() && found->second.python) {
       const auto main = found->second.python->main_thread();
       if (!main) continue;
-      if (in_worker_loop(*main)) {
+      if (worker_stage(main->frames) == WorkerStage::loading) {
         loading = true;
         const Activity inside = activity_of(main->frames);
         if (!inside.user.empty()) activity.user = inside.user;

@@ -160,8 +160,8 @@ struct ConsoleReader::State {
       }
       fatal.clear();
     }
-    const auto exception = traceback.feed(line.text);
-    if (!notice && !exception) return;
+    const auto raised = traceback.feed(line.text);
+    if (!notice && !raised) return;
     const std::string where = source + ":" + std::to_string(line.number);
     if (notice) note_shuffle(into, *notice, line, where);
     const std::string value(trimmed(line.text).substr(0, 300));
@@ -172,7 +172,7 @@ struct ConsoleReader::State {
       else
         into.fact(std::move(fact));
     }
-    if (exception && fatal.size() < 100) fatal.push_back({"exception", *exception, where, time});
+    if (raised && fatal.size() < 100) fatal.push_back({std::string(raised->key), raised->text, where, time});
   }
 
   // TensorFlow speaks up after ten seconds of filling and when it is done; the stamps of the two lines give the time.

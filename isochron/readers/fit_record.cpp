@@ -288,6 +288,7 @@ RunRecord FitBuilder::record_of(Fit fit) {
   std::optional<double> origin;
   for (const EpochDraft& draft : fit.drafts)
     if (draft.begin && !origin) origin = draft.begin;
+  std::optional<Fact> untold;  // the first epoch, if nothing says when it began
   for (const EpochDraft& draft : fit.drafts) {
     const bool last = &draft == &fit.drafts.back();
     const bool bar_done = draft.train && draft.train->complete();
@@ -302,6 +303,8 @@ RunRecord FitBuilder::record_of(Fit fit) {
       continue;
     }
     const auto seconds = draft.seconds();
+    if (!seconds && !draft.begin && draft.end && &draft == &fit.drafts.front())
+      untold = Fact{"epoch.unbegun", std::to_string(index), "the log tells only of its end", draft.end, index};
     if (!seconds || !(seconds->value >= 0) || seconds->value > 1e9) continue;
     Epoch epoch;
     epoch.index = index;
@@ -332,6 +335,7 @@ RunRecord FitBuilder::record_of(Fit fit) {
     for (const Epoch& epoch : run.epochs) run.seconds += epoch.seconds;
   run.facts = std::move(fit.facts);
   for (Fact& fact : run.facts) fact.epoch = fact.epoch == kNoEpoch ? 0 : fact.epoch + (zero_based ? 1 : 0);
+  if (untold) run.facts.push_back(std::move(*untold));
   if (fit.headers) run.facts.push_back({"log.headers", "1", ""});
   if (fit.trailing) run.facts.push_back({"log.evaluated", "1", ""});
   run.steps = std::move(fit.windows);

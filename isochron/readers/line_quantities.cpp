@@ -48,10 +48,14 @@ void note_metric(std::string_view key, double value, LogEvent& event) {
   const size_t end = key.find_last_not_of(" :=(") + 1;
   const std::string_view last = word_before(key, end);
   if (last.size() < 2 || !is_letter(last[0]) || last == "tokens" || event.metrics.size() >= kMost) return;
-  const std::string_view first = word_before(key, static_cast<size_t>(last.data() - key.data()));
+  const std::string_view before = trimmed(key.substr(0, static_cast<size_t>(last.data() - key.data())));
+  const std::string_view first = word_before(before, before.size());
   const bool joined =
-      first == "val" || first == "valid" || first == "validation" || first == "test" || first == "train";
-  event.metrics.emplace_back(joined ? fmt::format("{}_{}", first, last) : std::string(last), value);
+      is_one_of(first, {"val", "valid", "validation", "eval", "test", "dev", "heldout", "holdout", "train"});
+  const bool held_out =
+      has_any(before.substr(before.size() - std::min<size_t>(before.size(), 8)), {"held-out", "held out", "hold-out"});
+  const std::string_view data = held_out ? "held_out" : joined ? first : "";
+  event.metrics.emplace_back(data.empty() ? std::string(last) : fmt::format("{}_{}", data, last), value);
 }
 
 // Whether a number without a unit is a time: "time: 3.2", "took 3.2", "sec=3.2".

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "isochron/readers/needle_index.h"
 #include "isochron/readers/scan.h"
@@ -240,27 +241,36 @@ LineNotices match_notices(std::string_view line_lower) {
   return out;
 }
 
-std::optional<std::string> TracebackReader::feed(std::string_view line) {
+// The line before a traceback says whose it is, unless it is the main thread's: "Process SpawnProcess-1:".
+TracebackReader::Raiser TracebackReader::announced_by(std::string_view line) {
+  if (line.starts_with("Exception in thread")) return Raiser::thread;
+  if (line.starts_with("Exception ignored in")) return Raiser::destructor;
+  return line.starts_with("Process ") && line.ends_with(':') ? Raiser::process : Raiser::main;
+}
+
+std::optional<TracebackReader::Raised> TracebackReader::feed(std::string_view line) {
   // Launchers put "[rank0]: " before every line of a rank.
   if (line.starts_with("[rank")) {
     const size_t close = line.find("]: ");
     if (close != std::string_view::npos) line.remove_prefix(close + 3);
   }
-  if (line.starts_with("Exception in thread") || line.starts_with("Exception ignored in")) harmless_ = true;
   if (line.starts_with("Traceback (most recent call last)")) {
     inside_ = true;
     return std::nullopt;
   }
+  if (!inside_) raiser_ = announced_by(line);
   if (!inside_ || line.empty() || is_space(line[0])) return std::nullopt;
   if (line.starts_with("During handling") || line.starts_with("The above exception")) return std::nullopt;
   size_t end = 0;
   while (end < line.size() && (is_word(line[end]) || line[end] == '.')) ++end;
   if (end == 0 || (end < line.size() && line[end] != ':')) return std::nullopt;
   inside_ = false;
-  const bool harmless = harmless_;
-  harmless_ = false;
-  if (harmless) return std::nullopt;
-  return std::string(line.substr(0, 300));
+  const Raiser raiser = std::exchange(raiser_, Raiser::main);
+  if (raiser == Raiser::destructor) return std::nullopt;
+  const std::string_view key = raiser == Raiser::process  ? "process.exception"
+                               : raiser == Raiser::thread ? "thread.exception"
+                                                          : "exception";
+  return Raised{key, std::string(line.substr(0, 300))};
 }
 
 }  // namespace isochron

@@ -1,6 +1,7 @@
 // Lines that tell a cause rather than progress: warnings, errors, checkpoints, profilers (notices.cpp has the table).
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,14 +22,23 @@ LineNotices match_notices(std::string_view line_lower);
 // Follows Python tracebacks through the lines of a log.
 class TracebackReader {
  public:
-  // The exception's line ("RuntimeError: …") when `line` is the one that ends a traceback of the main thread.
-  std::optional<std::string> feed(std::string_view line);
-  // A traceback has begun and not ended: as the last thing in a log it is the run's end as well.
-  bool inside() const { return inside_ && !harmless_; }
+  // What was raised, and by whom: "exception" by the main thread, "thread.exception" or "process.exception" by another
+  // one, whose end is not the run's.
+  struct Raised {
+    std::string_view key;
+    std::string text;  // "RuntimeError: …"
+  };
+  // When `line` is the one that ends a traceback.
+  std::optional<Raised> feed(std::string_view line);
+  // A traceback of the main thread has begun and not ended: as the last thing in a log it is the run's end as well.
+  bool inside() const { return inside_ && raiser_ == Raiser::main; }
 
  private:
+  enum class Raiser : uint8_t { main, thread, process, destructor };
+  static Raiser announced_by(std::string_view line);
+
   bool inside_ = false;
-  bool harmless_ = false;  // of another thread, or of a destructor
+  Raiser raiser_ = Raiser::main;
 };
 
 }  // namespace isochron

@@ -27,6 +27,23 @@ TEST(Rules, Stuck) {
   expect(run, Symptom::healthy, Cause::none);
 }
 
+TEST(Rules, StuckWhenAWorkerWasLost) {
+  RunRecord run = run_of({1.3, 1.2, 1.2});
+  RunRecord thread = run;
+  run.facts.push_back({"process.exception", "ValueError: corrupt record 130", "log:13"});
+  expect(run, Symptom::stuck, Cause::wait_worker);
+  run.facts.push_back({"exit", "0", "wait status"});
+  expect(run, Symptom::died, Cause::unknown);  // with its child: that one trained
+  run.planned_epochs = 3;
+  expect(run, Symptom::healthy, Cause::none);
+  thread.facts.push_back({"thread.exception", "OSError: closed", "log:13"});
+  expect(thread, Symptom::healthy, Cause::none);  // threads may end so as the program does
+  thread.planned_epochs = 5;
+  expect(thread, Symptom::stuck, Cause::wait_worker);
+  thread.planned_epochs = 3;
+  expect(thread, Symptom::healthy, Cause::none);
+}
+
 TEST(Rules, LoopThatComputesForEver) {
   RunRecord run = run_of({0.21, 0.25, 0.19});
   run.planned_epochs = 6;

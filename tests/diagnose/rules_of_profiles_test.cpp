@@ -22,6 +22,22 @@ void set_phase(Profile& profile, size_t step, Phase which, double seconds) {
   profile.step_phases[step][static_cast<size_t>(which)] = seconds;
 }
 
+// Of a run of which there is but a trace: the reason of the wait is told all the same.
+TEST(Rules, ACacheThatIsFilledShowsInATraceAlone) {
+  RunRecord run;
+  run.source = "xplane";
+  run.framework = "tensorflow";
+  run.profiles.push_back(profile_of(7, 0.2));
+  for (size_t i = 0; i < 7; ++i) set_phase(run.profiles[0], i, Phase::input, 0.19);
+  ProfileOp stage{"Iterator::Root::BatchV2::MemoryCacheImpl::ParallelMapV2", Phase::input, {}, {}, {}};
+  stage.counts.assign(7, 16);
+  stage.seconds.assign(7, 0.1);
+  run.profiles[0].ops.push_back(stage);
+  expect(run, Symptom::slow_overall, Cause::input_cache_fill);
+  run.profiles[0].ops[0].name = "Iterator::Root::BatchV2::MemoryCacheImpl";  // read from
+  expect(run, Symptom::slow_overall, Cause::input_bound);
+}
+
 TEST(Rules, Profiles) {
   RunRecord input = run_of({10, 10, 10});
   input.profiles.push_back(profile_of(5, 0.6));

@@ -144,6 +144,48 @@ TEST(Rules, ShuffleFillByTensorFlowsNotice) {
   expect(run, Symptom::slow_first, Cause::input_shuffle_fill);
 }
 
+// Keras draws the first step of every epoch: a long one is the wait for the first batch.
+TEST(Rules, ShuffleFillInEveryEpochByFirstSteps) {
+  RunRecord run = run_of({6.9, 5.7, 5.7, 5.6, 5.8}, "keras");
+  for (Epoch& epoch : run.epochs) {
+    epoch.first_step_seconds = epoch.seconds - 0.1;
+    epoch.steps = 30;
+  }
+  expect(run, Symptom::slow_overall, Cause::input_shuffle_fill);
+  RunRecord retraced = run;
+  retraced.facts.push_back({"retracing", "5 out of the last 5 calls", "log:3"});
+  EXPECT_NE(diagnose(retraced)[0].cause, Cause::input_shuffle_fill);
+  for (Epoch& epoch : run.epochs) epoch.first_step_seconds = 0.3;  // an iterator is made
+  expect(run, Symptom::healthy, Cause::none);
+}
+
+TEST(Rules, MetricsOfHeldOutDataAreValidationAndNoCallback) {
+  for (const char* name : {"held_out_accuracy", "test/acc", "dev_f1", "val"}) {
+    RunRecord run = run_of({0.4, 0.4, 0.4, 1.5, 0.4, 0.4, 0.4, 1.5});
+    for (size_t i = 0; i < 8; ++i) {
+      run.epochs[i].metrics["train_loss"] = 0.5;
+      if (i % 4 != 3) continue;
+      run.epochs[i].metrics[name] = 0.2;
+      run.facts.push_back({"hotspot", "1.10 s other at train.py:9 accuracy", "stack samples", {}, run.epochs[i].index});
+    }
+    expect(run, Symptom::uneven, Cause::train_validation);
+  }
+  RunRecord reward = run_of({0.4, 0.4, 0.4, 1.5, 0.4, 0.4, 0.4, 1.5});
+  for (size_t i = 0; i < 8; ++i) reward.epochs[i].metrics[i % 4 == 3 ? "value_loss" : "loss"] = 0.2;
+  expect(reward, Symptom::uneven, Cause::train_callback);
+}
+
+// Larger examples need more memory too: that is no leak.
+TEST(Rules, SizesToldBetweenEpochsAreMoreWork) {
+  RunRecord run = run_of({0.2, 0.2, 0.4, 0.4, 0.8, 0.8, 1.6, 1.6}, "keras");
+  sample(run, [](Sample& now, size_t i) { now.values[sample_key::rss_bytes] = 500e6 + 60e6 * static_cast<double>(i); });
+  expect(run, Symptom::slowing, Cause::memory_leak);
+  const char* told[] = {"Image size 16x16", "image size: 24 x 24", "image size 32x32", "image size 48x48"};
+  for (int phase = 0; phase < 4; ++phase)
+    run.facts.push_back({"work.changed", told[phase], "log:1", std::nullopt, 2 * phase + 1});
+  expect(run, Symptom::slowing, Cause::compute_more_work);
+}
+
 TEST(Rules, WorkerStartInEveryEpoch) {
   RunRecord run = run_of({3.8, 3.8, 3.5, 3.4});
   for (Epoch& epoch : run.epochs) {

@@ -142,6 +142,22 @@ TEST(Activity, UnknownCodeIsOther) {
   EXPECT_EQ(activity_of({}).phase, Phase::other);
 }
 
+TEST(Activity, AWorkerThatInitialisesIsStarting) {
+  const std::pair<std::string, std::string> loop = {"lib/torch/utils/data/_utils/worker.py", "_worker_loop"};
+  EXPECT_EQ(worker_stage(stack({{"/home/me/train.py", "load_vocab"}, loop})), WorkerStage::starting);
+  EXPECT_EQ(worker_stage(stack({{"/home/me/train.py", "Text.__getitem__"},
+                                {"lib/torch/utils/data/_utils/fetch.py", "_MapDatasetFetcher.fetch"},
+                                loop})),
+            WorkerStage::loading);
+  EXPECT_EQ(worker_stage(stack({{"/usr/lib/python3.11/multiprocessing/queues.py", "Queue.get"}, loop})),
+            WorkerStage::loading);
+  EXPECT_EQ(worker_stage(stack({{"lib/torch/utils/data/_utils/worker.py", "<module>"}, kImport})), WorkerStage::none);
+  EXPECT_TRUE(starts_workers(stack({{"/usr/lib/python3.11/multiprocessing/popen_fork.py", "Popen._launch"},
+                                    {"lib/torch/utils/data/dataloader.py", "_MultiProcessingDataLoaderIter.__init__"},
+                                    {"lib/torch/utils/data/dataloader.py", "DataLoader.__iter__"}})));
+  EXPECT_FALSE(starts_workers(stack({{"lib/torch/utils/data/dataloader.py", "DataLoader.__iter__"}})));
+}
+
 TEST(Activity, LaunchersWaitForTheProcessesTheyStarted) {
   EXPECT_TRUE(only_launched(stack({{"/usr/lib/python3.11/multiprocessing/connection.py", "wait"},
                                    {"lib/torch/multiprocessing/spawn.py", "ProcessContext.join"},

@@ -47,6 +47,18 @@ TEST(ActivityLog, SecondsByPhaseAreCutAtTheBorders) {
   EXPECT_NEAR(shares[0].seconds, 2.0, 1e-5);
 }
 
+TEST(ActivityLog, TrainingBeginsWithTheFirstStepsData) {
+  ActivityLog log;
+  EXPECT_FALSE(log.training_began());
+  log.add(1, 1, {Phase::input, "pandas reading", ""});
+  log.add(2, 1, {Phase::start, "import torch", ""});
+  log.add(3, 1, {Phase::input, "DataLoader", "a.py:1 f"});
+  EXPECT_FALSE(log.training_began());
+  log.add(4, 1, {Phase::forward, "forward", ""});
+  ASSERT_TRUE(log.training_began());
+  EXPECT_NEAR(*log.training_began(), 2, 1e-6);
+}
+
 TEST(ActivityLog, SpansSkipOverAFlicker) {
   ActivityLog log;
   const Activity trace{Phase::trace, "tracing", ""}, other{};

@@ -51,6 +51,21 @@ struct Watched {
   }
 };
 
+TEST(WatchSession, AFirstEpochThatIsOnlyToldAtItsEndBeginsWithItsVariable) {
+  const Watched watched(R"(
+import time
+time.sleep(1)
+for epoch in range(1, 4):
+    t = time.time()
+    while time.time() - t < (1.5 if epoch == 1 else 0.5): pass
+    print(f"epoch {epoch} done, loss 0.5", flush=True)
+)");
+  ASSERT_EQ(watched.run.epochs.size(), 3u);
+  EXPECT_EQ(watched.run.epochs[0].index, 1);
+  EXPECT_GT(watched.run.epochs[0].start, 0.8);
+  EXPECT_GT(watched.run.epochs[0].seconds, 2 * watched.run.epochs[1].seconds);
+}
+
 TEST(WatchSession, EpochsPhasesAndExitOfAProgramThatFails) {
   const Watched watched(R"(
 import time

@@ -14,6 +14,10 @@ say("validation-has-a-line", "uneven", "train.validation", THIRDS, {e: "  valida
 say("evaluating", "uneven", "train.validation", THIRDS, {e: "Evaluating on 50000 images...\n" for e in (3, 6, 9)})
 LOGS.append(("validation-metrics-in-some-lines", "uneven", list(THIRDS), "".join(
     f"epoch {e}/9 loss 0.3{' val loss 0.41 val acc 0.9' if e % 3 == 0 else ''} time {s}s\n" for e, s in enumerate(THIRDS, 1)), "train.validation"))
+LOGS.append(("held-out-accuracy-in-some-lines", "uneven", list(THIRDS), "".join(
+    f"Epoch {e}/9  train_loss 0.3{'  held-out accuracy 0.41' if e % 3 == 0 else ''}  [{s}s]\n" for e, s in enumerate(THIRDS, 1)), "train.validation"))
+say("image-size-has-a-line", "slowing", "compute.more-work", (2, 2.1, 4, 4.2, 8, 8.1, 16, 16.2),
+    {e: f"Progressive resizing: image size {s}x{s}\n" for e, s in ((1, 16), (3, 24), (5, 32), (7, 48))})
 LOGS.append(("sequences-grow", "slowing", [2, 4.1, 5.8, 8.3, 9.9, 12.2], "".join(
     f"epoch {e}/6 seq_len {64 * e} loss 0.3 time {s}s\n" for e, s in enumerate((2, 4.1, 5.8, 8.3, 9.9, 12.2), 1)), "compute.more-work"))
 say("profiler-is-announced", "slower-later", "compute.profiler", (5, 5, 5, 12, 12, 12), {4: "Starting profiler, tracing to ./prof\n"})

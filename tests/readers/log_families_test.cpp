@@ -409,6 +409,19 @@ TEST(ConsoleReader, NotesOfWatchAreNotTheRuns) {
   EXPECT_DOUBLE_EQ(run.epochs[1].seconds, 30);
 }
 
+TEST(ConsoleReader, AFirstEpochOfWhichOnlyTheEndIsKnownIsNamed) {
+  ConsoleReader reader("output");
+  for (int epoch = 1; epoch <= 3; ++epoch)
+    reader.feed("epoch " + std::to_string(epoch) + " done, loss 0.5\n", 20.0 + epoch);
+  const RunRecord run = reader.finish().front();
+  ASSERT_EQ(run.epochs.size(), 2u);
+  EXPECT_EQ(run.epochs[0].index, 2);
+  const Fact* first = run.find_fact("epoch.unbegun");
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(first->epoch, 1);
+  EXPECT_DOUBLE_EQ(first->time.value(), 21);
+}
+
 TEST(ConsoleReader, TracebackThatBreaksOffIsAnEnd) {
   ConsoleReader reader("train.log");
   reader.feed("epoch 1 done in 0.17s\nepoch 2 done in 0.08s\nTraceback (most recent call last):\n  File \"a.py\"");
@@ -425,6 +438,13 @@ TEST(ConsoleReader, TracebackThatWasSurvivedIsNotTheEnd) {
   EXPECT_EQ(died.find_fact("exception")->value, "ValueError: no");
   const auto thread = read("epoch 1 took 2s\nException in thread Thread-1:\n" + traceback).back();
   EXPECT_EQ(thread.find_fact("exception"), nullptr);
+  EXPECT_NE(thread.find_fact("thread.exception"), nullptr);
+  const auto child = read("epoch 1 took 2s\nProcess SpawnProcess-1:\n" + traceback).back();
+  EXPECT_EQ(child.find_fact("exception"), nullptr);
+  ASSERT_NE(child.find_fact("process.exception"), nullptr);
+  EXPECT_EQ(child.find_fact("process.exception")->value, "ValueError: no");
+  const auto both = read("epoch 1 took 2s\nProcess SpawnProcess-1:\n" + traceback + traceback).back();
+  EXPECT_NE(both.find_fact("exception"), nullptr);
 }
 
 }  // namespace

@@ -42,6 +42,8 @@ def keras3(epoch, epochs, steps, first, rest, validation=True, warning=""):
 
 log("keras3-terminal", "slow-first", [20, 10, 10, 10],
     "".join(keras3(e, 4, 20, 10.5 if e == 1 else 0.5, 0.5) for e in range(1, 5)), "startup.graph")
+log("keras3-first-step-long-in-every-epoch", "slow-overall", [15.5, 15.5, 15.5, 15.5],
+    "".join(keras3(e, 4, 12, 10, 0.5) for e in range(1, 5)), "input.shuffle-fill")
 log("keras3-warning-in-the-bar", "healthy", [10, 10, 10],
     "".join(keras3(e, 3, 20, 0.5, 0.5, warning="\nWARNING:tensorflow:Callback method `on_train_batch_end` is fast\n" if e == 2 else "")
             for e in range(1, 4)))

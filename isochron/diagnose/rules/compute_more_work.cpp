@@ -6,6 +6,7 @@
 
 #include "isochron/diagnose/profile_view.h"
 #include "isochron/diagnose/rules.h"
+#include "isochron/diagnose/whole_run.h"
 
 namespace isochron::rules {
 namespace {
@@ -21,18 +22,19 @@ std::optional<double> as_number(const std::optional<int64_t>& count) {
 
 struct WorkUnit {
   const char* name;
-  std::optional<double> (*of)(const Epoch& epoch);
+  std::optional<double> (*of)(const Case& patient, size_t epoch);
 };
 // What says most about the work of an epoch comes first.
 constexpr WorkUnit kWorkUnits[] = {
-    {"tokens", [](const Epoch& epoch) { return metric_of(epoch, {"tokens"}); }},
-    {"examples", [](const Epoch& epoch) { return as_number(epoch.examples); }},
-    {"steps", [](const Epoch& epoch) { return as_number(epoch.steps); }},
+    {"tokens", [](const Case& patient, size_t i) { return metric_of(patient.epoch(i), {"tokens"}); }},
+    {"examples", [](const Case& patient, size_t i) { return as_number(patient.epoch(i).examples); }},
+    {"steps", [](const Case& patient, size_t i) { return as_number(patient.epoch(i).steps); }},
     {"units of length",  // sizes of an example, as programs print them
-     [](const Epoch& epoch) {
-       return metric_of(epoch,
+     [](const Case& patient, size_t i) {
+       return metric_of(patient.epoch(i),
                         {"seq_len", "seqlen", "sequence_length", "length", "image_size", "img_size", "resolution"});
      }},
+    {"elements in an example", told_size},
 };
 
 // Early and late windows with the same operations on larger inputs.
@@ -72,14 +74,14 @@ void compute_more_work(const Case& patient, std::vector<Finding>& findings) {
   Finding finding{Cause::compute_more_work};
   work_by_profiles(patient, finding);
   for (const WorkUnit& unit : kWorkUnits) {
-    const auto usual = patient.usually([&](size_t i) { return unit.of(patient.epoch(i)); });
+    const auto usual = patient.usually([&](size_t i) { return unit.of(patient, i); });
     // A trend has no usual epochs but its first.
-    const auto base = symptom == Symptom::slowing || !usual ? unit.of(patient.epoch(0)) : usual;
+    const auto base = symptom == Symptom::slowing || !usual ? unit.of(patient, 0) : usual;
     if (!base || *base <= 0) continue;
     double seconds = 0, slow_work = 0;
     size_t slow = 0;
     for (const size_t i : patient.slow_epochs()) {
-      const auto work = unit.of(patient.epoch(i));
+      const auto work = unit.of(patient, i);
       if (!work) continue;
       seconds += std::clamp((*work / *base - 1) * patient.shape.usual, 0.0, patient.shape.extra[i]);
       slow_work += *work;

@@ -18,8 +18,8 @@ void died(const Case& patient, std::vector<Finding>& findings) {
   Finding finding;
   finding.symptom = Symptom::died;
   const auto full = patient.facts("disk.full"), memory = patient.facts("oom"), shared = patient.facts("shared-memory"),
-             killed = patient.facts("killed"), worker = patient.facts("worker.died"), crash = patient.facts("crash"),
-             exception = patient.facts("exception");
+             killed = patient.facts("killed"), worker = patient.facts("worker.died"), crash = patient.facts("crash");
+  auto exception = patient.facts("exception");
   const std::string when = patient.empty() ? "before the first epoch was done"
                                            : fmt::format("after epoch {}", patient.epochs().back().index);
   const auto exit = patient.number("exit");
@@ -27,6 +27,11 @@ void died(const Case& patient, std::vector<Finding>& findings) {
   // Whoever ended a run that hung used a signal: that is how it ended, not why.
   const auto stall = patient.facts("stall.state");
   const bool ended = !patient.facts("ended.by").empty() || (!stall.empty() && stall.back()->value == "stuck");
+  // A child process that raised an exception before all epochs were done was the trainer, if the run ended with it.
+  const auto& planned = patient.run.planned_epochs;
+  const bool complete =
+      !patient.facts("finished").empty() || (planned && !patient.empty() && patient.epochs().back().index >= *planned);
+  if (exception.empty() && exit && !complete) exception = patient.facts("process.exception");
   if (!full.empty()) {
     finding.cause = Cause::disk_full;
     finding.confidence = 0.92;

@@ -5,6 +5,7 @@
 
 #include "isochron/diagnose/profile_view.h"
 #include "isochron/diagnose/rules.h"
+#include "isochron/diagnose/whole_run.h"
 #include "isochron/timeline/sample_keys.h"
 
 namespace isochron::rules {
@@ -41,7 +42,9 @@ bool by_computing(const Case& patient, std::vector<Finding>& findings) {
 }  // namespace
 
 void input_cache_fill(const Case& patient, std::vector<Finding>& findings) {
-  if (patient.shape.symptom != Symptom::slow_first) return;
+  const bool slow_first = patient.shape.symptom == Symptom::slow_first;
+  const bool by_trace_alone = patient.unit != "epoch";
+  if (!slow_first && !by_trace_alone) return;
   const double extra = patient.shape.extra_total;
   const auto notices = patient.facts("input.cache");
   for (const Profile& profile : patient.run.profiles) {
@@ -60,16 +63,23 @@ void input_cache_fill(const Case& patient, std::vector<Finding>& findings) {
     const double waited = phase_total(profile, Phase::input), all = steps_total(profile);
     if (calls < 2 || std::max(filling, waited) < 0.3 * all) continue;
     Finding finding{Cause::input_cache_fill, 0.85 * extra, 0.88};
-    finding.summary = fmt::format("the first epoch filled the dataset's cache, and prepared every example for it");
+    finding.summary = "the first epoch filled the dataset's cache, and prepared every example for it";
     finding.evidence.push_back(
-        fmt::format("the trace shows the stage behind the cache at work: {} calls of {}; later epochs, {:.1f}x as "
-                    "fast, read from the cache",
-                    calls, stage, patient.shape.ratio));
+        fmt::format("the trace shows the stage behind the cache at work: {} calls of {}", calls, stage));
+    if (by_trace_alone) {  // which shows no epochs, but caches are filled in the first
+      finding.overall = is_overall(patient, waited, 0.3);
+      if (finding.overall) finding.seconds = std::min(waited, patient.total);
+      finding.summary = "these steps fill the dataset's cache, from which later epochs read";
+    } else {
+      finding.evidence.push_back(
+          fmt::format("later epochs, {:.1f}x as fast, read from the cache", patient.shape.ratio));
+    }
     finding.evidence.push_back(
         fmt::format("steps waited {} of {} for their batches", time_text(waited), time_text(all)));
     findings.push_back(std::move(finding));
     return;
   }
+  if (!slow_first) return;
   // Watched: the first epoch waits for input and computes; later ones neither read nor compute as much.
   if (const auto seconds = patient.explained_by({Phase::input});
       seconds && *seconds > 0.3 * extra && !patient.facts("dataset.cache").empty()) {

@@ -6,8 +6,34 @@
 
 #include "isochron/diagnose/profile_view.h"
 #include "isochron/diagnose/rules.h"
+#include "isochron/diagnose/whole_run.h"
+#include "isochron/timeline/sample_keys.h"
 
 namespace isochron::rules {
+namespace {
+
+// Keras and tf.data: what an iterator does before its first batch, once more in every epoch. The first is left out,
+// as it traces the step; retracing and worker processes have rules of their own.
+void by_first_steps(const Case& patient, Finding& finding) {
+  constexpr double kLeast = 0.5;  // seconds an epoch, below which making an iterator is all
+  const FirstWaits waits = first_waits(patient, 1);
+  if (!patient.tensorflow() || !waits.in_every_epoch() || waits.average() < kLeast) return;
+  if (!patient.facts("retracing").empty() || patient.growth(sample_key::children_started, 0, 1e18).value_or(0) > 0)
+    return;
+  const double all = waits.seconds + std::min(waits.average(), patient.epoch(0).first_step_seconds.value_or(0));
+  if (!is_overall(patient, all, 0.3)) return;
+  if (patient.phase(0, Phase::input) && patient.phase_total(Phase::input) < 0.5 * all) return;
+  finding.overall = true;
+  finding.seconds = all;
+  finding.confidence = 0.65;
+  finding.summary = fmt::format("each epoch waits about {} for its first batch, as if a shuffle buffer had to be full",
+                                time_text(waits.average()));
+  finding.evidence.push_back(
+      fmt::format("the first step of {} of {} later epochs takes {} longer than the others, {} of all time",
+                  waits.waiting, waits.known, time_text(waits.average()), percent_text(all / patient.total)));
+}
+
+}  // namespace
 
 void input_shuffle_fill(const Case& patient, std::vector<Finding>& findings) {
   Finding finding{Cause::input_shuffle_fill};
@@ -48,6 +74,7 @@ void input_shuffle_fill(const Case& patient, std::vector<Finding>& findings) {
                       time_text(waited), time_text(seconds)));
     }
   }
+  if (finding.seconds == 0) by_first_steps(patient, finding);
   if (finding.seconds > 0) findings.push_back(std::move(finding));
 }
 

@@ -23,27 +23,13 @@ void input_worker_start(const Case& patient, std::vector<Finding>& findings) {
   if (patient.empty() || patient.total <= 0) return;
   const bool first_only = patient.shape.symptom == Symptom::slow_first;
   Finding finding{Cause::input_worker_start};
-  // Waiting before the first step of the epochs, as the log or a watch shows it.
-  double waits = 0;
-  size_t waiting = 0, known = 0;
-  for (size_t i = 0; i < patient.epochs().size(); ++i) {
-    const Epoch& epoch = patient.epoch(i);
-    if (!epoch.first_step_seconds || !epoch.steps || *epoch.steps < 3) continue;
-    ++known;
-    const double rest = (epoch.seconds - *epoch.first_step_seconds) / static_cast<double>(*epoch.steps - 1);
-    if (*epoch.first_step_seconds > 5 * rest && *epoch.first_step_seconds > 0.2 * epoch.seconds) {
-      ++waiting;
-      waits += *epoch.first_step_seconds - rest;
-    }
-  }
-  const bool every_epoch = known >= 2 && waiting * 5 >= known * 4;
-  if (every_epoch && !patient.tensorflow()) {
-    finding.seconds = waits;
+  const FirstWaits waits = first_waits(patient);
+  if (waits.in_every_epoch() && !patient.tensorflow()) {
+    finding.seconds = waits.seconds;
     finding.overall = true;
     finding.confidence = 0.6;
     finding.evidence.push_back(fmt::format("every epoch waits {} before its first step, {} of its time",
-                                           time_text(waits / static_cast<double>(waiting)),
-                                           percent_text(waits / patient.total)));
+                                           time_text(waits.average()), percent_text(waits.seconds / patient.total)));
   }
   for (const Profile& profile : patient.run.profiles) {
     const double wait = first_step_excess(profile, Phase::input);

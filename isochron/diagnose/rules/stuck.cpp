@@ -65,6 +65,25 @@ bool by_silence(const Case& patient, std::vector<Finding>& findings) {
   return true;
 }
 
+// A child process or a thread raised an exception, and nothing came after it: who waits for it waits for ever. Threads
+// may also end so as the program does, so for them epochs must be missing.
+bool by_lost_worker(const Case& patient, std::vector<Finding>& findings) {
+  const auto processes = patient.facts("process.exception"), threads = patient.facts("thread.exception");
+  const RunRecord& run = patient.run;
+  if (processes.empty() && (threads.empty() || !(run.open_epoch || run.planned_epochs))) return false;
+  const Fact& lost = processes.empty() ? *threads.back() : *processes.back();
+  const char* who = processes.empty() ? "thread" : "child process";
+  Finding finding{Cause::wait_worker, 0, 0.6};
+  finding.symptom = Symptom::stuck;
+  finding.summary = fmt::format(
+      "the record stops after a {} ended by \"{}\": what waits for it hangs, unless it was the trainer itself", who,
+      lost.value);
+  finding.evidence.push_back(
+      fmt::format("\"{}\" ({}), raised in a {}, and no epoch after it", lost.value, lost.source, who));
+  findings.push_back(std::move(finding));
+  return true;
+}
+
 }  // namespace
 
 void stuck(const Case& patient, std::vector<Finding>& findings) {
@@ -84,6 +103,7 @@ void stuck(const Case& patient, std::vector<Finding>& findings) {
   const bool finished = !patient.facts("finished").empty() || !patient.facts("log.evaluated").empty() ||
                         (run.planned_epochs && last >= *run.planned_epochs) || !patient.facts("exit").empty();
   if (finished || run.source == "isochron") return;
+  if (by_lost_worker(patient, findings)) return;
   Finding finding{Cause::unknown};
   finding.symptom = Symptom::stuck;
   finding.confidence = 0.5;

@@ -69,9 +69,9 @@ void train_callback(const Case& patient, std::vector<Finding>& findings) {
     for (std::string& line : patient.spans_text({Phase::callback})) finding.evidence.push_back(std::move(line));
   }
   std::string place;
-  if (const double seconds = in_new_function(patient, place); !healthy && finding.seconds == 0 &&
-                                                              patient.shape.symptom != Symptom::slow_first &&
-                                                              seconds > 0.5 * patient.shape.extra_total) {
+  if (const double seconds = in_new_function(patient, place);
+      !healthy && finding.seconds == 0 && patient.shape.symptom != Symptom::slow_first &&
+      seconds > 0.5 * patient.shape.extra_total && validated_when_slow(patient).empty()) {
     finding.seconds = std::min(seconds, patient.shape.extra_total);
     finding.confidence = 0.65;
     finding.evidence.push_back(
@@ -95,7 +95,7 @@ void train_callback(const Case& patient, std::vector<Finding>& findings) {
         for (const auto& [name, value] : patient.epoch(i).metrics) before.insert(name);
     for (const Epoch& epoch : patient.epochs())
       for (const auto& [name, value] : epoch.metrics)
-        if (!before.contains(name) && !name.starts_with("val_")) {
+        if (!before.contains(name) && !names_validation(name)) {
           fresh.insert(name);
           with.insert(epoch.index);
         }

@@ -2,20 +2,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <set>
 
 #include "isochron/diagnose/rules.h"
 #include "isochron/diagnose/whole_run.h"
 
 namespace isochron::rules {
-namespace {
-
-bool validates(const std::string& metric) {
-  return metric == "val" || metric.starts_with("val_") || metric.starts_with("valid") || metric.starts_with("eval_") ||
-         metric.starts_with("test_");
-}
-
-}  // namespace
 
 void train_validation(const Case& patient, std::vector<Finding>& findings) {
   if (patient.empty()) return;
@@ -53,18 +44,9 @@ void train_validation(const Case& patient, std::vector<Finding>& findings) {
     finding.evidence.push_back(fmt::format("validation took up to {} in {}, {} in the others", time_text(longest),
                                            patient.epochs_text(patient.slow_epochs()), time_text(base)));
   } else if (!known && !healthy) {
-    std::set<int> with;
-    std::string name;
-    for (const Epoch& epoch : patient.epochs())
-      for (const auto& [metric, value] : epoch.metrics)
-        if (validates(metric)) {
-          with.insert(epoch.index);
-          name = metric;
-        }
-    const bool by_metrics =
-        !with.empty() && with.size() < patient.epochs().size() && patient.matches_slow({with.begin(), with.end()});
-    if (!by_metrics && !patient.facts_match_slow("validation")) return;
-    if (!by_metrics) name = fmt::format("\"{}\"", patient.facts("validation").front()->value);
+    std::string name = validated_when_slow(patient);
+    if (name.empty() && !patient.facts_match_slow("validation")) return;
+    if (name.empty()) name = fmt::format("\"{}\"", patient.facts("validation").front()->value);
     finding.seconds = 0.85 * patient.shape.extra_total;
     finding.confidence = 0.75;
     finding.summary = "the slow epochs are those with a validation";
