@@ -164,6 +164,7 @@ TEST(Rules, MetricsOfHeldOutDataAreValidationAndNoCallback) {
     RunRecord run = run_of({0.4, 0.4, 0.4, 1.5, 0.4, 0.4, 0.4, 1.5});
     for (size_t i = 0; i < 8; ++i) {
       run.epochs[i].metrics["train_loss"] = 0.5;
+      phase(run, i, Phase::backward, 0.3);
       if (i % 4 != 3) continue;
       run.epochs[i].metrics[name] = 0.2;
       run.facts.push_back({"hotspot", "1.10 s other at train.py:9 accuracy", "stack samples", {}, run.epochs[i].index});

@@ -20,7 +20,7 @@ void train_validation(const Case& patient, std::vector<Finding>& findings) {
   bool known = false;
   for (size_t i = 0; i < patient.epochs().size(); ++i)
     if (const auto seconds = seconds_of(i)) {
-      known = true;
+      known = known || *seconds > 0;  // stacks that never show it do not say that there was none
       all += *seconds;
       longest = std::max(longest, *seconds);
     }
