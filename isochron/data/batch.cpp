@@ -213,6 +213,7 @@ void BatchBuffers::start(int64_t rows, const std::vector<TensorSpec>& specs, con
     column.text = texts[c];
     const int64_t elements = specs[c].shape.insert(0, rows).elements();  // ShapeError for more than memory can hold
     if (column.text) {
+      if (conversions) check_no_text(*conversions, c);
       column.texts.resize(static_cast<size_t>(elements));
       continue;
     }

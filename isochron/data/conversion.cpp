@@ -62,6 +62,11 @@ void check_components(const Conversions& conversions, size_t components) {
     fail<IndexError>("cast", "there is no component {}: elements have {}", conversions.size() - 1, components);
 }
 
+void check_no_text(const Conversions& conversions, size_t component) {
+  if (component < conversions.size() && !conversions[component].nothing())
+    fail<DTypeError>("cast", "component {} is text; map() it to numbers first", component);
+}
+
 Element converted(const Element& element, const Conversions& conversions) {
   check_components(conversions, element.size());
   Element out;
@@ -71,6 +76,7 @@ Element converted(const Element& element, const Conversions& conversions) {
       out.add(element[c]);
       continue;
     }
+    if (element[c].is_text()) check_no_text(conversions, c);
     const TensorSpec spec{conversions[c].result(element[c].dtype()), element[c].shape()};
     Storage bytes = Storage::allocate(static_cast<size_t>(spec.bytes()));
     convert(element[c].data(), element[c].dtype(), bytes.data(), conversions[c], spec.shape.elements());

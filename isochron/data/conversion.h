@@ -22,6 +22,8 @@ std::string to_string(const Conversions& conversions);
 void convert(const std::byte* from, DType from_dtype, std::byte* to, const Conversion& conversion, int64_t count);
 // IndexError where elements have fewer components than are converted.
 void check_components(const Conversions& conversions, size_t components);
+// DTypeError where a component of text is to be converted.
+void check_no_text(const Conversions& conversions, size_t component);
 Element converted(const Element& element, const Conversions& conversions);
 
 }  // namespace isochron::data

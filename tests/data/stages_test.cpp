@@ -250,6 +250,10 @@ TEST(Stages, CastsAreOfComponentsThatAreThere) {
   const Dataset unknown = range(3).map([](int64_t x) { return x; });
   EXPECT_THROW(numbers(unknown.cast({.component = 1}).batch(2)), IndexError);
   EXPECT_THROW(numbers(unknown.cast({.component = 1})), IndexError);
+
+  const Dataset words = range(3).map([](int64_t) { return std::string("word"); });
+  for (const Dataset& dataset : {words.cast(), words.cast().batch(2), words.batch(2).cast()})
+    EXPECT_THROW(dataset.begin(), DTypeError);
 }
 
 TEST(Stages, OtherOptionsAreOtherStages) {
