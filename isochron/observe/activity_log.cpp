@@ -83,6 +83,13 @@ std::vector<ActivityLog::Share> ActivityLog::shares(double from, double to) cons
   return out;
 }
 
+double ActivityLog::seconds_of(std::string_view what) const {
+  double sum = 0;
+  for (const Entry& entry : entries_)
+    if (activities_[entry.activity].what == what) sum += entry.seconds;
+  return sum;
+}
+
 std::vector<Span> ActivityLog::spans(double shortest) const {
   std::vector<Span> out;
   Span open;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "isochron/observe/activity.h"
@@ -30,6 +31,8 @@ class ActivityLog {
   };
   // What took the time between `from` and `to`, the longest first.
   std::vector<Share> shares(double from, double to) const;
+  // How long it did this in all, short moments between other work included.
+  double seconds_of(std::string_view what) const;
 
   // Stretches of one phase and kind of work that took at least `shortest` seconds, as spans; looks that
   // differ for a moment in between are skipped over.

@@ -64,9 +64,8 @@ void Sampler::add_framework(RunRecord& run) const {
 
 // Long waits in stages of tf.data that fill up: what TensorFlow's own log says only after ten seconds.
 void Sampler::add_input_facts(RunRecord& run) const {
-  double cache = 0, shuffle = 0;
+  double shuffle = 0;
   for (const Span& span : run.spans) {
-    if (span.name == kCacheFill) cache += span.seconds;
     if (span.name == kWorkerStart && span.epoch > 0)
       run.facts.push_back(
           {"workers.start", fmt::format("{:.2f}", span.seconds), "stack samples", span.start, span.epoch});
@@ -76,7 +75,7 @@ void Sampler::add_input_facts(RunRecord& run) const {
                          "stack samples", span.start, span.epoch});
   }
   if (shuffle > 0) run.facts.push_back({"shuffle.seconds", fmt::format("{:.1f}", shuffle), "stack samples"});
-  if (cache > 0)
+  if (const double cache = log_.seconds_of(kCacheFill); cache >= kShortestSpan)
     run.facts.push_back({"dataset.cache", fmt::format("steps waited {:.1f} s while the cache was being filled", cache),
                          "stack samples"});
 }

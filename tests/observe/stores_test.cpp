@@ -70,6 +70,17 @@ TEST(ActivityLog, SpansSkipOverAFlicker) {
   EXPECT_NEAR(spans[0].seconds, 3.0, 1e-5);
 }
 
+TEST(ActivityLog, MomentsTooShortForSpansAddUp) {
+  ActivityLog log;
+  for (int step = 1; step <= 10; ++step) {
+    log.add(0.4 * step - 0.2, 0.2, {Phase::forward, "TensorFlow step", "", true});
+    log.add(0.4 * step, 0.2, {Phase::input, kCacheFill, "", true});
+  }
+  for (const Span& span : log.spans(0.3)) EXPECT_NE(span.name, kCacheFill);
+  EXPECT_NEAR(log.seconds_of(kCacheFill), 2.0, 1e-5);
+  EXPECT_EQ(log.seconds_of(kShuffleFill), 0);
+}
+
 TEST(ActivityLog, MemoryIsBoundedAndNoTimeIsLost) {
   ActivityLog log;
   for (int i = 1; i <= 400000; ++i) log.add(i * 0.1, 0.1, {i % 2 ? Phase::forward : Phase::backward, "x", ""});

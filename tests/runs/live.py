@@ -72,12 +72,13 @@ def main():
     parser.add_argument("--keep", help="leave records and diagnoses here")
     parser.add_argument("--timeout", type=float, default=400, help="seconds after which a run is ended as a user would")
     options = parser.parse_intermixed_args()
+    python = os.path.abspath(shutil.which(options.python) or parser.error(f"--python: there is no program {options.python}"))
     names = options.names or sorted(path.parent.name for path in RUNS.glob("*/label.json"))
     right = {"symptom": 0, "cause": 0}
     judged = alarms = 0
     for name in names:
         with tempfile.TemporaryDirectory(prefix="isochron_live_", ignore_cleanup_errors=True) as folder:
-            label, told = run(os.path.abspath(options.isochron), options.python, name, Path(folder), options.timeout)
+            label, told = run(os.path.abspath(options.isochron), python, name, Path(folder), options.timeout)
             if told and options.keep:
                 for part in ("diagnosis.json", "record.json", "console.txt"):
                     Path(options.keep).mkdir(parents=True, exist_ok=True)
