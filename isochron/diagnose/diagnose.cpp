@@ -46,6 +46,9 @@ std::string shape_text(const Case& patient, Symptom symptom) {
 }
 
 std::string healthy_text(const Case& patient) {
+  if (const auto untimed = patient.number("epochs.untimed"); patient.empty() && untimed)
+    return fmt::format("{:.0f} epoch{}, but nothing here tells how long {} took", *untimed, *untimed == 1 ? "" : "s",
+                       *untimed == 1 ? "it" : "they");
   if (patient.empty()) return "no epochs and no error in this record";
   if (patient.epochs().size() == 1)
     return fmt::format("one {} of {}: nothing to compare it with", patient.unit, time_text(patient.total));
@@ -188,8 +191,13 @@ std::vector<Verdict> growth_of_traced(const RunRecord& parts) {
 Verdict healthy(const Case& patient) {
   const RunRecord& run = patient.run;
   Verdict verdict{Symptom::healthy, Cause::none, 0, patient.epochs().size() > 1 ? 0.9 : 0.5, healthy_text(patient)};
-  if (!patient.empty()) verdict.evidence = epoch_lines(patient);
-  if (run.source == "console" && !run.planned_epochs && patient.facts("finished").empty() && !patient.empty())
+  if (patient.empty()) {
+    verdict.confidence = 0;
+    verdict.fix = how_to_find_out(verdict.symptom, run.framework, patient.watched());
+    return verdict;
+  }
+  verdict.evidence = epoch_lines(patient);
+  if (run.source == "console" && !run.planned_epochs && patient.facts("finished").empty())
     verdict.evidence.push_back(
         "the log does not say how many epochs were planned, so it cannot show whether the run came to its end");
   const double cpus = patient.highest(sample_key::cpus, 0, 1e18).value_or(2);

@@ -280,8 +280,11 @@ std::string how_to_find_out(Symptom symptom, std::string_view framework, bool wa
     case Symptom::died:
       if (watched) return "The error is the program's own: its last lines say where it was raised.";
       return fmt::format("{}: it records memory, disk and the last stack before the end.", watch);
-    case Symptom::healthy:
-      return "";
+    case Symptom::healthy:  // of which nothing is known but that no error is told
+      if (watched) return "Epochs are told by the output, or by a variable called `epoch` in the training loop.";
+      return fmt::format(
+          "{}: it needs no times in the output. Or have times in the log: `python -u train.py 2>&1 | ts '%F %T'`.",
+          watch);
     default:
       break;
   }

@@ -52,6 +52,9 @@ std::optional<Id> find(const std::array<std::string_view, N>& names, std::string
 
 std::string_view name_of(Symptom symptom) { return kSymptoms[static_cast<size_t>(symptom)]; }
 std::string_view name_of(Cause cause) { return kCauses[static_cast<size_t>(cause)]; }
+std::string_view tag_of(const Verdict& verdict) {
+  return verdict.undecided() ? "too little to judge by" : name_of(verdict.symptom);
+}
 std::optional<Symptom> symptom_from_name(std::string_view name) { return find<Symptom>(kSymptoms, name); }
 std::optional<Cause> cause_from_name(std::string_view name) { return find<Cause>(kCauses, name); }
 

@@ -65,6 +65,11 @@ struct Verdict {
   std::string summary;                // one sentence with numbers
   std::vector<std::string> evidence;  // lines that can be checked; never empty, except for Cause::unknown
   std::string fix;                    // what to do, for the framework at hand
+
+  // Healthy for want of anything else: no epoch with a time, and no error.
+  bool undecided() const { return symptom == Symptom::healthy && confidence == 0; }
 };
+
+std::string_view tag_of(const Verdict& verdict);  // its symptom, or that it is undecided
 
 }  // namespace isochron

@@ -87,6 +87,7 @@ class FitBuilder {
   static void take_lone_bars(Fit& fit);
   static void take_end(Fit& fit);
   static void take_last_steps(Fit& fit);
+  static size_t epochs_named(const Fit& fit);
   static RunRecord record_of(Fit fit);
 
   std::vector<Fit> fits_ = std::vector<Fit>(1);

@@ -266,6 +266,12 @@ void FitBuilder::take_last_steps(Fit& fit) {
   if (own && wait > 0) last.end = *last.begin + own->value + wait;
 }
 
+// How many epochs a log tells of, with or without times.
+size_t FitBuilder::epochs_named(const Fit& fit) {
+  const double by_position = fit.positions.empty() ? 0 : std::clamp(fit.positions.back().epoch, 0.0, 1e6);
+  return std::max(fit.drafts.size(), static_cast<size_t>(by_position));
+}
+
 RunRecord FitBuilder::record_of(Fit fit) {
   // "epoch 10", "epoch 20", …: the first of them stands for ten as well.
   if (fit.drafts.size() > 1 && fit.drafts[1].covers > 1 && fit.drafts[0].index == fit.drafts[1].covers)
@@ -336,6 +342,8 @@ RunRecord FitBuilder::record_of(Fit fit) {
   run.facts = std::move(fit.facts);
   for (Fact& fact : run.facts) fact.epoch = fact.epoch == kNoEpoch ? 0 : fact.epoch + (zero_based ? 1 : 0);
   if (untold) run.facts.push_back(std::move(*untold));
+  if (const size_t named = epochs_named(fit); run.epochs.empty() && named > 0)
+    run.facts.push_back({"epochs.untimed", std::to_string(named), ""});
   if (fit.headers) run.facts.push_back({"log.headers", "1", ""});
   if (fit.trailing) run.facts.push_back({"log.evaluated", "1", ""});
   run.steps = std::move(fit.windows);

@@ -55,9 +55,9 @@ std::string legend(const std::vector<Verdict>& verdicts) {
 std::string diagnosis_html(const RunRecord& run, const std::vector<Verdict>& verdicts) {
   const Verdict& first = verdicts.front();
   const bool healthy = first.symptom == Symptom::healthy;
-  std::string out =
-      fmt::format("<h1>{}.</h1><p class=\"tags\"><span class=\"{}\">{}</span>",
-                  markup_escaped(html_sentence(first.summary)), healthy ? "well" : "ill", name_of(first.symptom));
+  std::string out = fmt::format("<h1>{}.</h1><p class=\"tags\"><span class=\"{}\">{}</span>",
+                                markup_escaped(html_sentence(first.summary)),
+                                healthy ? first.undecided() ? "" : "well" : "ill", tag_of(first));
   if (!healthy) out += fmt::format("<span>{}</span>", name_of(first.cause));
   if (!run.framework.empty()) out += fmt::format("<span>{}</span>", markup_escaped(run.framework));
   out += fmt::format("<span>{} epoch{}</span></p>", run.epochs.size(), run.epochs.size() == 1 ? "" : "s");
@@ -65,10 +65,11 @@ std::string diagnosis_html(const RunRecord& run, const std::vector<Verdict>& ver
     out += "<h2>Epochs</h2>" + bar_chart_html(epoch_rows(run, verdicts));
     if (!healthy) out += legend(verdicts);
   }
+  if (first.undecided()) out += fix_html(first);
   if (!healthy) out += "<h2>Why</h2>" + verdict_cards(verdicts);
   out += resource_curves(run);
   out += operation_tables(run);
-  return html_page(fmt::format("{} - isochron doctor", name_of(first.symptom)), out,
+  return html_page(fmt::format("{} - isochron doctor", tag_of(first)), out,
                    "Made by isochron doctor. What each cause means: docs/causes.md.");
 }
 

@@ -105,22 +105,8 @@ std::string chart(const RunRecord& run, const TextStyle& style, const Painter& p
   return out;
 }
 
-}  // namespace
-
-std::string diagnosis_text(const RunRecord& run, const std::vector<Verdict>& verdicts, const TextStyle& style) {
-  const Painter paint(style.colour);
-  const Verdict& first = verdicts.front();
-  const bool healthy = first.symptom == Symptom::healthy;
-  std::string out = wrapped(capitalised(first.summary) + ".", style.width, 0);
-  out = (healthy ? paint.green(out) : paint.bold(out)) + "\n";
-  std::string line = fmt::format("{}", name_of(first.symptom));
-  if (!healthy) line += fmt::format(" - {}", name_of(first.cause));
-  if (!run.framework.empty()) line += fmt::format(" - {}", run.framework);
-  if (!run.epochs.empty()) line += fmt::format(" - {} epoch{}", run.epochs.size(), run.epochs.size() == 1 ? "" : "s");
-  out += fmt::format("{}\n\n", paint.faint(line));
-  if (const std::string bars = chart(run, style, paint); !bars.empty()) out += bars + "\n";
-  if (healthy) return out;
-  out += fmt::format("{}\n", paint.bold("Why"));
+std::string reasons(const std::vector<Verdict>& verdicts, const TextStyle& style, const Painter& paint) {
+  std::string out = fmt::format("{}\n", paint.bold("Why"));
   for (const Verdict& verdict : verdicts) {
     std::string head = fmt::format("  {}", name_of(verdict.cause));
     if (verdict.share > 0 && verdict.symptom != Symptom::died && verdict.symptom != Symptom::stuck)
@@ -128,11 +114,31 @@ std::string diagnosis_text(const RunRecord& run, const std::vector<Verdict>& ver
                           verdict.symptom == Symptom::slow_overall ? "" : "extra ");
     head += fmt::format(", confidence {:.0f} %", verdict.confidence * 100);
     out += fmt::format("{}\n", paint.cyan(head));
-    if (&verdict != &first) out += fmt::format("    {}\n", wrapped(capitalised(verdict.summary) + ".", style.width, 4));
+    if (&verdict != &verdicts.front())
+      out += fmt::format("    {}\n", wrapped(capitalised(verdict.summary) + ".", style.width, 4));
     for (const std::string& evidence : verdict.evidence)
       out += fmt::format("    - {}\n", wrapped(evidence, style.width, 6));
   }
-  out += fmt::format("\n{}\n", paint.bold("What to do"));
+  return out;
+}
+
+}  // namespace
+
+std::string diagnosis_text(const RunRecord& run, const std::vector<Verdict>& verdicts, const TextStyle& style) {
+  const Painter paint(style.colour);
+  const Verdict& first = verdicts.front();
+  const bool healthy = first.symptom == Symptom::healthy;
+  std::string out = wrapped(capitalised(first.summary) + ".", style.width, 0);
+  out = (healthy && !first.undecided() ? paint.green(out) : paint.bold(out)) + "\n";
+  std::string line(tag_of(first));
+  if (!healthy) line += fmt::format(" - {}", name_of(first.cause));
+  if (!run.framework.empty()) line += fmt::format(" - {}", run.framework);
+  if (!run.epochs.empty()) line += fmt::format(" - {} epoch{}", run.epochs.size(), run.epochs.size() == 1 ? "" : "s");
+  out += fmt::format("{}\n\n", paint.faint(line));
+  if (const std::string bars = chart(run, style, paint); !bars.empty()) out += bars + "\n";
+  if (healthy && first.fix.empty()) return out;
+  if (!healthy) out += reasons(verdicts, style, paint) + "\n";
+  out += fmt::format("{}\n", paint.bold("What to do"));
   std::set<std::string> said;
   for (const Verdict& verdict : verdicts)
     if (!verdict.fix.empty() && said.insert(verdict.fix).second && (verdict.share >= 0.15 || &verdict == &first))

@@ -70,6 +70,11 @@ std::string html_sentence(std::string text) {
   return text;
 }
 
+std::string fix_html(const Verdict& verdict) {
+  if (verdict.fix.empty()) return "";
+  return fmt::format("<p class=\"fix\"><b>What to do.</b> {}</p>", with_code(verdict.fix));
+}
+
 std::string verdict_cards(const std::vector<Verdict>& verdicts) {
   std::string out;
   for (size_t i = 0; i < verdicts.size(); ++i) {
@@ -84,7 +89,7 @@ std::string verdict_cards(const std::vector<Verdict>& verdicts) {
     out += "<ul>";
     for (const std::string& evidence : verdict.evidence) out += fmt::format("<li>{}</li>", markup_escaped(evidence));
     out += "</ul>";
-    if (!verdict.fix.empty()) out += fmt::format("<p class=\"fix\"><b>What to do.</b> {}</p>", with_code(verdict.fix));
+    out += fix_html(verdict);
     out += "</div>";
   }
   return out;

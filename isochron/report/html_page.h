@@ -14,6 +14,8 @@ std::string html_page(const std::string& title, const std::string& body, const s
 
 // "the first …" -> "The first …"
 std::string html_sentence(std::string text);
+// What to do about it, if it says so.
+std::string fix_html(const Verdict& verdict);
 // One card a verdict: numbers, evidence, what to do.
 std::string verdict_cards(const std::vector<Verdict>& verdicts);
 // CPU, memory and I/O over time with a heading; empty where there are no samples to speak of.

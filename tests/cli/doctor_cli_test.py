@@ -53,6 +53,20 @@ class Doctor(unittest.TestCase):
         out = doctor("--json", "-", input=log)
         self.assertEqual(json.loads(out.stdout)["symptom"], "slow-first")
 
+    def test_epochs_without_times_are_not_called_healthy(self):
+        log = "Epoch 1/3 loss 0.5\nEpoch 2/3 loss 0.4\nEpoch 3/3 loss 0.3\n"
+        with tempfile.TemporaryDirectory() as folder:
+            page = Path(folder) / "report.html"
+            out = doctor("--html", page, "-", input=log).stdout
+            self.assertNotIn("healthy", page.read_text())
+        self.assertTrue(out.startswith("3 epochs, but nothing here tells how long they took."), out)
+        self.assertNotIn("healthy", out)
+        self.assertIn("isochron watch -- python train.py", out)
+        self.assertEqual(json.loads(doctor("--json", "-", input=log).stdout)["verdicts"][0]["confidence"], 0)
+        # What it advises, `ts '%F %T'`, helps.
+        stamped = "".join(f"2026-11-17 10:00:{2 * i:02} {line}\n" for i, line in enumerate(log.splitlines() + ["done"]))
+        self.assertEqual(len(json.loads(doctor("--json", "-", input=stamped).stdout)["epochs"]), 2)
+
     def test_html_stands_alone(self):
         with tempfile.TemporaryDirectory() as folder:
             page = Path(folder) / "report.html"
