@@ -22,7 +22,8 @@ if(ISOCHRON_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Debug")
   target_compile_definitions(isochron_flags INTERFACE _GLIBCXX_ASSERTIONS)
 endif()
 if(ISOCHRON_SANITIZE)
-  target_compile_options(isochron_flags INTERFACE -fsanitize=${ISOCHRON_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_compile_options(isochron_flags INTERFACE -fsanitize=${ISOCHRON_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
+    -Wno-maybe-uninitialized)  # what sanitizers add to a function hides from the compiler that it is initialised
   target_link_options(isochron_flags INTERFACE -fsanitize=${ISOCHRON_SANITIZE})
 endif()
 
