@@ -52,7 +52,7 @@ test-avx512: deps build
 # Readers of runs and formats of data under libFuzzer for a minute each; needs clang.
 fuzz: deps build
 	@cmake -DSOURCE=$(CURDIR)/tests/fuzz/readers -DBUILD=$(CURDIR)/build/fuzz -DCLANG=clang++ -DNINJA=ninja -P tests/fuzz/build.cmake
-	@for reader in console kineto xplane tfevents table document record csv example tfrecord npy npz idx image hdf5 safetensors manifest; do mkdir -p build/fuzz/found/$$reader; \
+	@for reader in console kineto xplane tfevents table wrapped document record csv example tfrecord npy npz idx image hdf5 safetensors manifest; do mkdir -p build/fuzz/found/$$reader; \
 	  build/fuzz/fuzz_$$reader -max_total_time=60 -timeout=20 -artifact_prefix=build/fuzz/ build/fuzz/found/$$reader \
 	  $$(ls -d tests/fuzz/corpus/$$reader tests/references/$$reader tests/references/$${reader}s 2> /dev/null) || exit 1; done
 

@@ -132,8 +132,8 @@ std::optional<LogEvent> keyed_event(const KeyedValues& values) {
 std::optional<double> keyed_wall_time(const KeyedValues& values) {
   for (const auto& [name, text] : values) {
     const std::string key = plain_key(name);
-    if (!is_one_of(
-            key, {"timestamp", "_timestamp", "wall_time", "walltime", "created_at", "date", "datetime", "ts", "time"}))
+    if (!is_one_of(key, {"timestamp", "_timestamp", "@timestamp", "asctime", "wall_time", "walltime", "created_at",
+                         "date", "datetime", "ts", "time"}))
       continue;
     const auto stamp = find_timestamp(text);
     if (stamp && stamp->kind == Timestamp::Kind::absolute) return stamp->seconds;

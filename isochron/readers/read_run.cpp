@@ -11,6 +11,7 @@
 #include "isochron/readers/scan.h"
 #include "isochron/readers/table_log.h"
 #include "isochron/readers/tfevents.h"
+#include "isochron/readers/wrapped_log.h"
 #include "isochron/readers/xplane.h"
 
 namespace isochron {
@@ -21,7 +22,19 @@ namespace fs = std::filesystem;
 constexpr size_t kMostFiles = 10000;
 constexpr size_t kLargestWhole = size_t{256} << 20;  // of inputs that must be parsed whole
 
-enum class FileKind { unknown, console, kineto, xplane, tfevents, csv, json_lines, notebook, trainer_state, record };
+enum class FileKind {
+  unknown,
+  console,
+  kineto,
+  xplane,
+  tfevents,
+  csv,
+  json_lines,
+  wrapped,
+  notebook,
+  trainer_state,
+  record
+};
 
 bool is_text(std::string_view start) {
   if (start.starts_with("\xFF\xFE") || start.starts_with("\xFE\xFF")) return true;
@@ -51,6 +64,7 @@ FileKind recognise(std::string_view start) {
     if (text.substr(first, 200).find("\"schema\"") != std::string_view::npos && has("\"epochs\""))
       return FileKind::record;
     if (looks_like_json_lines(text.substr(first))) return FileKind::json_lines;
+    if (looks_like_wrapped_log(text.substr(first))) return FileKind::wrapped;
     // Other JSON begins with a bracket too, and so do many log lines.
     if (text[first] == '{' || (text.substr(first, 2) == "[[") || (text.substr(first, 2) == "[{") ||
         (text.substr(first, 2) == "[\n"))
@@ -109,6 +123,12 @@ std::string read_as(FileKind kind, ByteSource& source, const std::string& name, 
       feed_all(reader, source);
       keep(out.logs, reader.finish());
       return "console";
+    }
+    case FileKind::wrapped: {
+      WrappedLogReader reader(name);
+      feed_all(reader, source);
+      keep(out.logs, reader.finish());
+      return "wrapped";
     }
     case FileKind::notebook: {
       ConsoleReader reader(name);

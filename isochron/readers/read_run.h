@@ -17,7 +17,7 @@ namespace isochron {
 
 struct ReadInput {
   std::string path;
-  std::string kind;     // "console", "kineto", "xplane", "tfevents", "csv", "jsonl", "notebook", "record"
+  std::string kind;     // "console", "kineto", "xplane", "tfevents", "csv", "jsonl", "wrapped", "notebook", "record"
   std::string problem;  // cut short, damaged, …: what was read before it counts
 };
 

@@ -7,13 +7,13 @@
 #include "isochron/base/error.h"
 #include "isochron/readers/fit_builder.h"
 #include "isochron/readers/keyed_values.h"
+#include "isochron/readers/line_buffer.h"
 
 namespace isochron {
 namespace {
 
 using json = nlohmann::json;
 
-constexpr size_t kLongestLine = size_t{1} << 20;
 constexpr size_t kMostColumns = 512;
 
 std::vector<std::string> split_csv(std::string_view line) {
@@ -55,7 +55,6 @@ struct TableLogReader::State {
   State(Form f, std::string name) : form(f), source(std::move(name)) {}
 
   void read_line(std::string_view line) {
-    ++number;
     if (trimmed(line).empty()) return;
     KeyedValues values;
     if (form == Form::csv) {
@@ -83,8 +82,7 @@ struct TableLogReader::State {
   std::string source;
   FitBuilder builder;
   std::vector<std::string> columns;
-  std::string pending;
-  int64_t number = 0;
+  LineBuffer lines;
   bool rows_are_epochs = false;
 };
 
@@ -93,19 +91,11 @@ TableLogReader::TableLogReader(Form form, std::string source)
 TableLogReader::~TableLogReader() = default;
 
 void TableLogReader::feed(std::string_view bytes) {
-  std::string& pending = state_->pending;
-  while (!bytes.empty()) {
-    const size_t end = bytes.find('\n');
-    if (pending.size() < kLongestLine) pending += bytes.substr(0, std::min(end, kLongestLine));
-    if (end == std::string_view::npos) return;
-    state_->read_line(pending);
-    pending.clear();
-    bytes.remove_prefix(end + 1);
-  }
+  state_->lines.feed(bytes, [&](const std::string& line) { state_->read_line(line); });
 }
 
 std::vector<RunRecord> TableLogReader::finish() {
-  if (!state_->pending.empty()) state_->read_line(state_->pending);
+  state_->lines.finish([&](const std::string& line) { state_->read_line(line); });
   std::vector<RunRecord> runs = state_->builder.finish();
   for (RunRecord& run : runs) {
     run.source = state_->form == Form::csv ? "csv" : "jsonl";

@@ -29,6 +29,8 @@ for path in sorted(RUNS.glob("*/xplane/**/*.pb")):
     seed("xplane", path.parts[len(RUNS.parts)], path.read_bytes()[:6000])
 for path in sorted(RUNS.glob("*/events/**/*tfevents*"))[:4]:
     seed("tfevents", path.name.split(".")[3], path.read_bytes()[:3000])
+seed("wrapped", "docker.log", b'{"log":"Epoch 1/2\\n","stream":"stdout","time":"2026-11-15T12:58:41.1Z"}\n{"log":"Epoch 2/2","stream":"stdout","time":"2026-11-15T12:58:52.1Z"}\n')
+seed("wrapped", "message.jsonl", b'{"ts": 1763211521.3, "message": "epoch 1 took 3 s"}\n{"event": "epoch_end", "epoch": 2, "seconds": 3.5}\nplain\n')
 seed("table", "keras.csv", b"epoch,accuracy,loss,val_loss\n0,0.5,1.2,1.3\n1,0.6,1.1,1.2\n2,0.7,1.0,1.1\n")
 seed("table", "lines.jsonl", b'{"epoch": 1.0, "loss": 0.5, "step": 100, "epoch_time": 10}\n{"epoch": 2.0, "loss": 0.4, "step": 200, "time": "0:01:30"}\n')
 seed("document", "notebook.ipynb", json.dumps({"nbformat": 4, "cells": [{"cell_type": "code", "outputs": [

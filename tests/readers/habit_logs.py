@@ -1,6 +1,7 @@
 """How people print epochs in loops of their own: one line for each, or stamps before words."""
 import datetime
 import itertools
+import json
 
 LOGS = []
 LATER, FIRST, EVEN = (90, 92, 91, 200, 203), (75, 30, 31, 30), (12.3, 12.2, 12.4, 12.3)
@@ -20,6 +21,25 @@ def stamped(name, form, begin, end):
     lines = [m.strftime(form) + begin.format(e) + "\n" for e, m in enumerate(moments[:-1], 1)]
     LOGS.append((name, "slower-later", list(LATER), "".join(lines) + moments[-1].strftime(form) + end + "\n", None))
 
+
+def in_json(name, wrap):
+    """Epochs that are only announced, each line inside a JSON object beside its time, and a last word."""
+    moments = [1763211521.123456 + t for t in itertools.accumulate(LATER, initial=0)]
+    words = [f"epoch {e} begins" for e in range(1, len(moments))] + ["training finished"]
+    lines = (json.dumps(wrap(word, m, datetime.datetime.fromtimestamp(m, datetime.timezone.utc))) for word, m in zip(words, moments))
+    LOGS.append((name, "slower-later", list(LATER), "\n".join(lines) + "\n", None))
+
+
+in_json("docker", lambda word, m, t: {"log": f"{word}\n", "stream": "stdout", "time": t.strftime("%Y-%m-%dT%H:%M:%S.%f000Z")})
+in_json("json-formatter", lambda word, m, t: {"asctime": t.strftime("%Y-%m-%d %H:%M:%S,%f")[:-3], "levelname": "INFO", "message": word})
+in_json("json-unix-time", lambda word, m, t: {"level": "info", "ts": m, "caller": "train.py:33", "msg": word})
+in_json("cloud", lambda word, m, t: {"insertId": "1x", "textPayload": word, "timestamp": t.isoformat(), "resource": {"type": "k8s_container"}})
+in_json("beats", lambda word, m, t: {"@timestamp": t.strftime("%Y-%m-%dT%H:%M:%S.%fZ"), "message": word, "host": {"name": "a"}})
+LOGS.append(("docker-cut-lines", "slow-first", list(FIRST), "".join(
+    json.dumps({"log": part, "stream": "stdout", "time": "2026-11-15T12:58:41Z"}) + "\n"
+    for e, s in enumerate(FIRST, 1) for part in (f"Epoch {e}/4 loss 0.3", f" time {s:.1f}s\n")), None))
+LOGS.append(("structured-events", "slow-first", list(FIRST), json.dumps({"event": "start", "timestamp": "2026-11-15T12:58:41Z"}) + "\n" + "".join(
+    json.dumps({"event": "epoch_end", "epoch": e, "seconds": s, "timestamp": f"2026-11-15T12:59:{e:02}Z"}) + "\n" for e, s in enumerate(FIRST, 1)), None))
 
 stamped("stamps-slashes", "%Y/%m/%d %H:%M:%S ", "start epoch {}", "done")
 stamped("stamps-syslog", "%b %d %H:%M:%S host train[123]: ", "epoch {} begins", "finished")

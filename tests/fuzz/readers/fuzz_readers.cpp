@@ -9,6 +9,7 @@
 #include "isochron/readers/kineto.h"
 #include "isochron/readers/table_log.h"
 #include "isochron/readers/tfevents.h"
+#include "isochron/readers/wrapped_log.h"
 #include "isochron/readers/xplane.h"
 #include "isochron/timeline/run_record.h"
 
@@ -56,6 +57,13 @@ void feed(Reader& reader, std::string_view bytes) {
 [[maybe_unused]] void read_table(std::string_view bytes) {
   const bool csv = !looks_like_json_lines(bytes) && looks_like_csv(bytes);
   TableLogReader reader(csv ? TableLogReader::Form::csv : TableLogReader::Form::json_lines, "fuzz");
+  feed(reader, bytes);
+  reader.finish();
+}
+
+[[maybe_unused]] void read_wrapped(std::string_view bytes) {
+  looks_like_wrapped_log(bytes);
+  WrappedLogReader reader("fuzz");
   feed(reader, bytes);
   reader.finish();
 }

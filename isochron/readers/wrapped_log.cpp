@@ -1,0 +1,55 @@
+#include "isochron/readers/wrapped_log.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "isochron/readers/keyed_values.h"
+
+namespace isochron {
+namespace {
+
+using json = nlohmann::json;
+
+// The name under which an object keeps its line; null: it keeps none.
+const char* key_of_line(const json& object) {
+  if (!object.is_object()) return nullptr;
+  for (const char* key : {"log", "message", "msg", "textPayload", "MESSAGE", "text", "event"})
+    if (const auto found = object.find(key); found != object.end() && found->is_string()) return key;
+  return nullptr;
+}
+
+}  // namespace
+
+void WrappedLogReader::read_line(const std::string& line) {
+  const json object = json::parse(line, nullptr, false);
+  const char* const key = key_of_line(object);
+  if (!key) return console_.feed(line + "\n");
+  KeyedValues values;
+  bool told_by_fields = false;  // {"event": "epoch_end", "epoch": 3, "seconds": 12.1}
+  for (const auto& [name, value] : object.items()) {
+    if (value.is_primitive()) values.emplace_back(name, value.is_string() ? value.get<std::string>() : value.dump());
+    told_by_fields = told_by_fields || names_epoch(name);
+  }
+  const auto written = keyed_wall_time(values);
+  if (!origin_) origin_ = written;
+  std::string text = told_by_fields ? line : object[key].get<std::string>();
+  // Docker keeps the ends of lines, and long lines in parts; others leave them out.
+  if (told_by_fields || std::string_view(key) != "log") text += '\n';
+  console_.feed(text, written ? std::optional<double>(*written - *origin_) : std::nullopt);
+}
+
+void WrappedLogReader::feed(std::string_view bytes) {
+  lines_.feed(bytes, [&](const std::string& line) { read_line(line); });
+}
+
+std::vector<RunRecord> WrappedLogReader::finish() {
+  lines_.finish([&](const std::string& line) { read_line(line); });
+  return console_.finish();
+}
+
+bool looks_like_wrapped_log(std::string_view start) {
+  const std::string_view line = start.substr(0, start.find('\n'));
+  return line.starts_with('{') && key_of_line(json::parse(line, nullptr, false)) != nullptr;
+}
+
+}  // namespace isochron
