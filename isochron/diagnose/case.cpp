@@ -12,7 +12,7 @@
 
 namespace isochron {
 
-Case::Case(const RunRecord& record, std::string name) : run(record), unit(std::move(name)) {
+Case::Case(const RunRecord& record, EpochUnit what) : run(record), unit(std::move(what)) {
   std::vector<double> seconds, resolution;
   for (const Epoch& epoch : run.epochs) {
     seconds.push_back(epoch.seconds);
@@ -175,11 +175,12 @@ bool Case::facts_match_slow(std::string_view key) const {
 }
 
 std::string Case::epochs_text(const std::vector<size_t>& positions) const {
-  if (positions.empty()) return "no " + unit;
-  std::string text = unit + (positions.size() == 1 ? " " : "s ");
+  if (positions.empty()) return "no " + unit.word;
+  std::string text = unit.word + (positions.size() == 1 ? " " : "s ");
   const bool run_on = positions.size() > 2 && positions.back() - positions.front() + 1 == positions.size();
   if (run_on)
-    return fmt::format("{}s {} to {}", unit, run.epochs[positions.front()].index, run.epochs[positions.back()].index);
+    return fmt::format("{}s {} to {}", unit.word, run.epochs[positions.front()].index,
+                       run.epochs[positions.back()].index);
   constexpr size_t kMost = 6;
   for (size_t i = 0; i < std::min(positions.size(), kMost); ++i) {
     if (i > 0) text += i + 1 == positions.size() ? " and " : ", ";

@@ -27,12 +27,19 @@ struct Finding {
   std::optional<Symptom> symptom = std::nullopt;  // a finding that is a symptom by itself: stuck, died
 };
 
+// What the epochs of a record are. Where nobody counted epochs, steps take their place.
+struct EpochUnit {
+  std::string word = "epoch";
+  double count = 1;     // so many of them are in one
+  bool traced = false;  // steps as a trace shows them: all of a few
+};
+
 class Case {
  public:
-  explicit Case(const RunRecord& run, std::string unit = "epoch");
+  explicit Case(const RunRecord& run, EpochUnit unit = {});
 
   const RunRecord& run;
-  const std::string unit;  // what the record's epochs are: "step" where steps of a trace take their place
+  const EpochUnit unit;
   EpochShape shape;
   double total = 0;  // seconds of all epochs
 

@@ -24,24 +24,31 @@ double weight(const Finding& finding, double whole) {
   return finding.confidence * (0.1 + std::min(1.0, finding.seconds / std::max(whole, 1e-9)));
 }
 
+// The time of one epoch, or whatever takes its place.
+std::string one_of(const Case& patient, double seconds) { return time_text(seconds / patient.unit.count); }
+
+size_t how_many(const Case& patient) {
+  return patient.unit.count > 1 ? patient.run.steps.size() : patient.epochs().size();
+}
+
 std::string shape_text(const Case& patient, Symptom symptom) {
   const EpochShape& shape = patient.shape;
   switch (symptom) {
     case Symptom::slow_first:
-      return fmt::format("{} {} took {}, {:.1f}x the {} of the next ones", patient.unit, patient.epoch(0).index,
-                         time_text(patient.epoch(0).seconds), shape.ratio, time_text(shape.usual));
+      return fmt::format("{} {} took {}, {:.1f}x the {} of the next ones", patient.unit.word, patient.epoch(0).index,
+                         one_of(patient, patient.epoch(0).seconds), shape.ratio, one_of(patient, shape.usual));
     case Symptom::slowing:
-      return fmt::format("{}s grow from {} to {}", patient.unit, time_text(shape.usual),
-                         time_text(patient.epochs().back().seconds));
+      return fmt::format("{}s grow from {} to {}", patient.unit.word, one_of(patient, shape.usual),
+                         one_of(patient, patient.epochs().back().seconds));
     case Symptom::slower_later:
-      return fmt::format("from {0} {1} on {0}s take {2:.1f}x as long: {3} before", patient.unit,
-                         patient.epoch(shape.change).index, shape.ratio, time_text(shape.usual));
+      return fmt::format("from {0} {1} on {0}s take {2:.1f}x as long: {3} before", patient.unit.word,
+                         patient.epoch(shape.change).index, shape.ratio, one_of(patient, shape.usual));
     case Symptom::uneven:
       return fmt::format("{} took {:.1f}x the usual {}", patient.epochs_text(patient.slow_epochs()), shape.ratio,
-                         time_text(shape.usual));
+                         one_of(patient, shape.usual));
     default:
-      return fmt::format("{} {}{} of about {}", patient.epochs().size(), patient.unit,
-                         patient.epochs().size() == 1 ? "" : "s", time_text(shape.usual));
+      return fmt::format("{} {}{} of about {}", how_many(patient), patient.unit.word, how_many(patient) == 1 ? "" : "s",
+                         one_of(patient, shape.usual));
   }
 }
 
@@ -51,12 +58,12 @@ std::string healthy_text(const Case& patient) {
                        *untimed == 1 ? "it" : "they");
   if (patient.empty()) return "no epochs and no error in this record";
   if (patient.epochs().size() == 1)
-    return fmt::format("one {} of {}: nothing to compare it with", patient.unit, time_text(patient.total));
-  std::string text =
-      fmt::format("{} even {}s of about {}", patient.epochs().size(), patient.unit, time_text(patient.shape.usual));
+    return fmt::format("one {} of {}: nothing to compare it with", patient.unit.word, one_of(patient, patient.total));
+  std::string text = fmt::format("{} even {}s of about {}", how_many(patient), patient.unit.word,
+                                 one_of(patient, patient.shape.usual));
   const double overhead = patient.shape.first_overhead;
   if (overhead > 0.02 * patient.shape.usual)
-    text += fmt::format("; the first took {} more, ordinary start-up", time_text(overhead));
+    text += fmt::format("; the first took {} more, ordinary start-up", one_of(patient, overhead));
   return text;
 }
 
@@ -64,9 +71,9 @@ std::vector<std::string> epoch_lines(const Case& patient) {
   std::string times;
   constexpr size_t kMost = 12;
   for (size_t i = 0; i < std::min(patient.epochs().size(), kMost); ++i)
-    times += fmt::format("{}{:.3g}", i ? ", " : "", patient.epoch(i).seconds);
+    times += fmt::format("{}{:.3g}", i ? ", " : "", patient.epoch(i).seconds / patient.unit.count);
   if (patient.epochs().size() > kMost) times += ", ...";
-  return {fmt::format("{} times in seconds: {}", patient.unit, times)};
+  return {fmt::format("{} times in seconds: {}", patient.unit.word, times)};
 }
 
 // Which question a record without enough evidence leaves open.
@@ -103,8 +110,9 @@ Verdict unknown_rest(const Case& patient, Symptom symptom, double share) {
         verdict.evidence.push_back(fmt::format("epoch {}: {}", spot->epoch, spot->value));
   if (symptom == Symptom::slower_later || symptom == Symptom::slowing)
     verdict.evidence.push_back(
-        "the first epoch is not slower than the later ones, so no start-up cost explains this: it is the amount of "
-        "work, input, memory, disk or the machine");
+        fmt::format("the first {} is not slower than the later ones, so no start-up cost explains this: it is the "
+                    "amount of work, input, memory, disk or the machine",
+                    patient.unit.word));
   if (patient.shape.first_is_slow && (symptom == Symptom::slower_later || symptom == Symptom::slowing))
     verdict.evidence.pop_back();
   return verdict;
@@ -132,10 +140,9 @@ std::vector<Verdict> terminal_verdicts(const Case& patient, const std::vector<Fi
   return verdicts;
 }
 
-// A run whose epochs nobody counted: its steps, in at most `most` equal parts, take their place.
-RunRecord in_parts(const RunRecord& run, const std::vector<Step>& steps, size_t most) {
+// A run whose epochs nobody counted: its steps, so many of them together, take their place.
+RunRecord in_parts(const RunRecord& run, const std::vector<Step>& steps, size_t group) {
   RunRecord parts = run;
-  const size_t group = (steps.size() + most - 1) / most;
   double start = 0;
   for (size_t i = 0; i < steps.size(); i += group) {
     Epoch part;
@@ -174,7 +181,7 @@ std::vector<Step> traced_steps(const RunRecord& run) {
 // Steps so few that they take the same time may still grow: by the same number of nodes or elements each.
 std::vector<Verdict> growth_of_traced(const RunRecord& parts) {
   constexpr double kCertain = 0.9;
-  Case patient(parts, "step");
+  Case patient(parts, {.word = "step", .traced = true});
   patient.shape.symptom = Symptom::slowing;
   patient.shape.extra_total = patient.total;
   std::vector<Finding> findings;
@@ -221,7 +228,7 @@ void leave_to_reasons(std::vector<Finding>& findings) {
   }
 }
 
-std::vector<Verdict> judge(const RunRecord& run, const std::string& unit) {
+std::vector<Verdict> judge(const RunRecord& run, const EpochUnit& unit) {
   Case patient(run, unit);
   std::vector<Finding> findings;
   for (const Rule rule : rules::kAll) rule(patient, findings);
@@ -291,7 +298,7 @@ std::vector<Verdict> judge(const RunRecord& run, const std::string& unit) {
 }
 
 // On a machine that others keep busy the run's own time tells more, if it tells anything for certain.
-std::vector<Verdict> diagnose_epochs(const RunRecord& run, const std::string& unit = "epoch") {
+std::vector<Verdict> diagnose_epochs(const RunRecord& run, const EpochUnit& unit = {}) {
   constexpr double kCertain = 0.7, kMost = 0.5;  // confidence, and share of the extra time
   std::vector<Verdict> verdicts = judge(run, unit);
   const Verdict& first = verdicts.front();
@@ -316,19 +323,24 @@ std::vector<Verdict> diagnose(const RunRecord& run) {
   constexpr size_t kPartsOfTraces = 50;                    // a trace shows every step, the first may be special
   if (!run.epochs.empty() || run.open_epoch) return diagnose_epochs(run);
   if (run.steps.size() >= kFewestReadings) {
-    std::vector<Verdict> verdicts = diagnose_epochs(in_parts(run, run.steps, kPartsOfRun));
-    verdicts.front().evidence.push_back(fmt::format(
-        "this run counts steps, not epochs: its {} readings of step times are taken in equal parts, called epochs here",
-        run.steps.size()));
+    const size_t group = (run.steps.size() + kPartsOfRun - 1) / kPartsOfRun;
+    RunRecord parts = in_parts(run, run.steps, group);
+    for (size_t i = 0; i < parts.epochs.size(); ++i)
+      parts.epochs[i].index = static_cast<int>(run.steps[i * group].index);
+    std::vector<Verdict> verdicts = diagnose_epochs(parts, {.word = "step", .count = static_cast<double>(group)});
+    verdicts.front().evidence.push_back(
+        fmt::format("this run counts steps, not epochs: {} readings of step times{}", run.steps.size(),
+                    group > 1 ? fmt::format(", of which each {} were taken together", group) : ""));
     return verdicts;
   }
   const std::vector<Step> traced = traced_steps(run);
   if (traced.empty()) return diagnose_epochs(run);
-  const RunRecord parts = in_parts(run, traced, kPartsOfTraces);
-  std::vector<Verdict> verdicts = diagnose_epochs(parts, traced.size() > kPartsOfTraces ? "part" : "step");
+  const size_t group = (traced.size() + kPartsOfTraces - 1) / kPartsOfTraces;
+  const RunRecord parts = in_parts(run, traced, group);
+  std::vector<Verdict> verdicts = diagnose_epochs(parts, {.word = group > 1 ? "part" : "step", .traced = true});
   // Single steps differ; without a reason for it that is no complaint.
-  if (verdicts.front().cause == Cause::unknown) verdicts = {healthy(Case(parts, "step"))};
-  if (verdicts.front().cause == Cause::none && traced.size() <= kPartsOfTraces)
+  if (verdicts.front().cause == Cause::unknown) verdicts = {healthy(Case(parts, {.word = "step", .traced = true}))};
+  if (verdicts.front().cause == Cause::none && group == 1)
     if (auto growing = growth_of_traced(parts); !growing.empty()) verdicts = std::move(growing);
   verdicts.front().evidence.push_back(
       fmt::format("a trace shows steps, here {} of them; add the run's log for an answer about epochs", traced.size()));

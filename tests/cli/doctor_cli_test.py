@@ -67,6 +67,17 @@ class Doctor(unittest.TestCase):
         stamped = "".join(f"2026-11-17 10:00:{2 * i:02} {line}\n" for i, line in enumerate(log.splitlines() + ["done"]))
         self.assertEqual(len(json.loads(doctor("--json", "-", input=stamped).stdout)["epochs"]), 2)
 
+    def test_runs_that_count_steps_are_told_by_steps(self):
+        def log(count, every):
+            return "".join(f"iteration {i * every}/ 500000 | elapsed time per iteration (ms): {1200.0 if i <= count // 2 else 2520.0} | "
+                           "lm loss: 2.3E+00 |\n" for i in range(1, count + 1))
+        for count, every, evidence in ((10, 100, "10 readings of step times"), (48, 10, "48 readings of step times, of which each 4")):
+            told = json.loads(doctor("--json", "-", input=log(count, every)).stdout)
+            changed = (count // 2 + 1) * every
+            self.assertIn(f"from step {changed} on steps take 2.1x as long: 1.2 s before", told["verdicts"][0]["summary"])
+            self.assertTrue(any(evidence in line for line in told["verdicts"][0]["evidence"]), told)
+            self.assertNotIn("epochs take", json.dumps(told))
+
     def test_html_stands_alone(self):
         with tempfile.TemporaryDirectory() as folder:
             page = Path(folder) / "report.html"

@@ -95,7 +95,7 @@ void input_bound(const Case& patient, std::vector<Finding>& findings) {
   }
   if (finding.evidence.empty()) return;
   const double steps = static_cast<double>(patient.epochs().size());
-  const double least = patient.unit == "epoch" ? kLeastInAll : kLeastPerStep * steps;
+  const double least = patient.unit.traced ? kLeastPerStep * steps : kLeastInAll;
   if (patient.shape.symptom == Symptom::healthy && share * patient.total < least) return;
   const auto hint = patient.facts("input.workers");
   if (!hint.empty()) finding.evidence.push_back(fmt::format("\"{}\" ({})", hint.front()->value, hint.front()->source));

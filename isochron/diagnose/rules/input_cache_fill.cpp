@@ -43,7 +43,7 @@ bool by_computing(const Case& patient, std::vector<Finding>& findings) {
 
 void input_cache_fill(const Case& patient, std::vector<Finding>& findings) {
   const bool slow_first = patient.shape.symptom == Symptom::slow_first;
-  const bool by_trace_alone = patient.unit != "epoch";
+  const bool by_trace_alone = patient.unit.traced;
   if (!slow_first && !by_trace_alone) return;
   const double extra = patient.shape.extra_total;
   const auto notices = patient.facts("input.cache");

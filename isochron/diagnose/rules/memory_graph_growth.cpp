@@ -30,7 +30,7 @@ bool by_profiles(const Case& patient, Finding& finding) {
     }
     const Growth growth = growth_of(nodes);
     if (!growth.steady || growth.first < 1 || !most) continue;
-    if (patient.unit == "step" && !growth.even) continue;  // batches of different lengths
+    if (patient.unit.traced && !growth.even) continue;  // batches of different lengths
     // A step of its own would have as many nodes as the growth per step; all above are other steps'.
     const double own = (growth.last - growth.first) / static_cast<double>(nodes.size() - 1);
     if (own < 1 || growth.last < 2 * own) continue;

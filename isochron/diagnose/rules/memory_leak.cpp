@@ -28,7 +28,7 @@ bool leak_by_profiles(const Case& patient, Finding& finding) {
     bool gathered = false;
     for (const ProfileOp& op : profile.ops) {
       const Growth growth = growth_of(op.elements);
-      if (!growth.steady || (patient.unit == "step" && !growth.even)) continue;
+      if (!growth.steady || (patient.unit.traced && !growth.even)) continue;
       growing += op_seconds(op);
       gathered = gathered || gathers(op.name);
       if (!largest || op_seconds(op) > op_seconds(*largest)) largest = &op;
