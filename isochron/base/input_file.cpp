@@ -109,6 +109,9 @@ struct InputFile::State {
   [[noreturn]] void fail_with_errno() const {
     fail<FileError>("read", "{}: {}", path, std::generic_category().message(errno));
   }
+  [[noreturn]] void fail_short_of(int64_t wanted, int64_t end) const {
+    fail<FileError>("read", "{}: ends at {}, before the position {} to go on from", path, end, wanted);
+  }
 
   void open_file() {
     fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -169,6 +172,9 @@ size_t InputFile::read(void* to, size_t bytes) {
 void InputFile::seek(int64_t offset) {
   ISO_CHECK(offset >= 0);
   if (state_->regular && !state_->unpacker) {
+    struct stat info {};
+    if (fstat(state_->fd, &info) != 0) state_->fail_with_errno();
+    if (offset > info.st_size) state_->fail_short_of(offset, info.st_size);
     state_->offset = offset;
     return;
   }
@@ -180,8 +186,7 @@ void InputFile::seek(int64_t offset) {
   std::vector<char> skipped(std::min<size_t>(kPiece, static_cast<size_t>(offset - state_->offset)));
   while (state_->offset < offset) {
     const size_t piece = std::min(skipped.size(), static_cast<size_t>(offset - state_->offset));
-    if (read(skipped.data(), piece) < piece)
-      fail<FileError>("read", "{}: ends at {}, before the position {} to go on from", path(), state_->offset, offset);
+    if (read(skipped.data(), piece) < piece) state_->fail_short_of(offset, state_->offset);
   }
 }
 

@@ -3,11 +3,12 @@
 
 #include <system_error>
 
-#include "isochron/base/clock.h"
 #include "isochron/base/counts.h"
+#include "isochron/base/interrupt.h"
 #include "isochron/base/memory_info.h"
 #include "isochron/data/cached_bytes.h"
 #include "isochron/data/element_store.h"
+#include "isochron/data/files/paths.h"
 #include "isochron/data/report.h"
 #include "isochron/data/run.h"
 #include "isochron/data/stages.h"
@@ -72,10 +73,10 @@ class CacheStream : public Stream {
     if (!stored_) below_->save(state);
   }
   void restore(StateReader& state) override {
-    next_ = state.get<int64_t>();
+    stored_ = store_->complete();
+    next_ = state.get_count(stored_ ? store_->total() : StateReader::kMostCount);
     const bool was_stored = state.get<bool>();
     if (!was_stored) below_->restore(state);
-    stored_ = store_->complete();
     if (was_stored && !stored_) {
       // Made in a process whose memory is gone: made again, and passed over.
       below_->begin(kFirstPass);
@@ -87,6 +88,7 @@ class CacheStream : public Stream {
   void skip(Worker& worker) {
     Element dropped;
     for (int64_t i = 0; i < skip_ && below_->next(worker, dropped); ++i) {
+      check_interrupt("restore");
       store_->store(i, dropped);
       dropped.clear();
     }
@@ -144,16 +146,18 @@ class CacheStage : public StageOf<CacheStage> {
 
 class Saved : public IndexedSource {
  public:
-  explicit Saved(const std::string& path) : path_(path), store_(file_store(path, {})) {
+  explicit Saved(const std::string& path)
+      : path_(path), files_(fingerprint_of_files({path})), store_(saved_store(path)) {
     if (!store_->complete()) fail<FileError>("load", "{} is no saved data set, or not a complete one", path);
   }
   int64_t size() const override { return store_->total(); }
   void get(int64_t i, Element& out) const override { store_->load(i, out); }
   std::string describe() const override { return "load(" + path_ + ")"; }
+  std::string fingerprint() const override { return "load:" + files_; }
   std::string file_of(int64_t) const override { return path_; }
 
  private:
-  std::string path_;
+  std::string path_, files_;
   std::shared_ptr<ElementStore> store_;
 };
 
@@ -176,12 +180,10 @@ Dataset Dataset::cache(const std::string& path, CacheOptions options) const {
 }
 void Dataset::save(const std::string& path) const {
   if (size() == kInfinite) fail<ValueError>("save", "an infinite data set can't be saved; use take()");
-  // Made anew in any case: a file of that name is replaced, an interrupted one is not gone on with.
-  const auto store = file_store(path, fmt::format("save:{}:{}", getpid(), monotonic_ns()));
+  const auto store = saving_store(path);
   int64_t count = 0;
   for (const Element& element : *this) store->store(count++, element);
   store->finish(count);
-  if (!store->complete()) fail<FileError>("save", "{} is being written by others", path);
 }
 Dataset load(const std::string& path) {
   if (path.empty() || access(path.c_str(), R_OK) != 0)

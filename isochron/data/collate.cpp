@@ -103,10 +103,10 @@ class GroupStream : public Stream {
     below_->save(state);
   }
   void restore(StateReader& state) override {
-    to_skip_ = state.get<int64_t>();
-    made_ = state.get<int64_t>();
+    to_skip_ = state.get_count(grouping_.shift);
+    made_ = state.get_count();
     ended_ = state.get<bool>();
-    state.get_all(buffer_);
+    state.get_all(buffer_, grouping_.span());
     below_->restore(state);
   }
 
@@ -293,11 +293,13 @@ class BucketStream : public Stream {
   }
   void restore(StateReader& state) override {
     ended_ = state.get<bool>();
-    seen_ = state.get<int64_t>();
+    seen_ = state.get_count();
     buckets_.clear();
-    for (auto left = state.get<uint64_t>(); left > 0; --left) {
-      const auto bucket = state.get<uint64_t>();
-      state.get_all(buckets_[bucket]);
+    for (auto left = state.get_count(std::ssize(sizes_)); left > 0; --left) {
+      const auto bucket = static_cast<size_t>(state.get_count(std::ssize(boundaries_)));
+      std::vector<Element>& rows = buckets_[bucket];
+      state.get_all(rows, sizes_[bucket] - 1);
+      if (rows.empty()) buckets_.erase(bucket);
     }
     below_->restore(state);
   }

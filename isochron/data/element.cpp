@@ -133,6 +133,20 @@ const char* StateReader::take(size_t bytes) {
   return at;
 }
 
+bool StateReader::get_flag() {
+  const char flag = *take(1);
+  if (flag != 0 && flag != 1) fail<StateError>("restore", "the state of the pipeline is damaged");
+  return flag == 1;
+}
+
+int64_t StateReader::get_count(int64_t most) {
+  const auto count = get<int64_t>();
+  if (count < 0 || count > most)
+    fail<StateError>("restore", "the state does not fit this pipeline: it holds {} where 0 to {} are possible", count,
+                     most);
+  return count;
+}
+
 std::string StateReader::get_string() {
   const auto size = get<uint64_t>();
   return std::string(take(size), size);

@@ -238,26 +238,35 @@ class StateWriter {
   std::string bytes_;
 };
 
-// StateError when the bytes end early or do not fit.
+// StateError when the bytes end early or do not fit. What they hold may be anything: numbers that say where something
+// lies are read by get_count().
 class StateReader {
  public:
+  static constexpr int64_t kMostCount = int64_t{1} << 60;  // further on, sums would overflow
   explicit StateReader(std::string_view bytes) : bytes_(bytes) {}
   template <class T>
   requires std::is_trivially_copyable_v<T> T get() {
-    T value;
-    std::memcpy(&value, take(sizeof value), sizeof value);
-    return value;
+    if constexpr (std::is_same_v<T, bool>) {
+      return get_flag();
+    } else {
+      T value;
+      std::memcpy(&value, take(sizeof value), sizeof value);
+      return value;
+    }
   }
+  // A number of 0 … most.
+  int64_t get_count(int64_t most = kMostCount);
   std::string get_string();
   Element get_element();
   template <class Elements>
-  void get_all(Elements& elements) {
+  void get_all(Elements& elements, int64_t most = kMostCount) {
     elements.clear();
-    for (auto left = get<uint64_t>(); left > 0; --left) elements.push_back(get_element());
+    for (auto left = get_count(most); left > 0; --left) elements.push_back(get_element());
   }
   bool done() const { return bytes_.empty(); }
 
  private:
+  bool get_flag();
   const char* take(size_t bytes);
   std::string_view bytes_;
 };

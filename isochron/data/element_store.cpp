@@ -13,6 +13,7 @@
 
 #include "isochron/base/cache_folder.h"
 #include "isochron/base/crc32c.h"
+#include "isochron/base/durable_file.h"
 #include "isochron/base/memory_info.h"
 
 namespace isochron::data {
@@ -90,9 +91,24 @@ struct Trailer {
 
 class FileStore : public ElementStore {
  public:
-  FileStore(std::string path, const std::string& fingerprint)
-      : path_(std::move(path)), fingerprint_(fingerprint.empty() ? "" : hashed(fingerprint)) {}
+  enum class Use { cache, load, save };
+  FileStore(std::string path, Use use, const std::string& fingerprint = {})
+      : path_(std::move(path)), fingerprint_(hashed(fingerprint)), use_(use) {
+    if (path_.empty()) fail<ValueError>(operation(), "the path of the file is empty");
+    std::error_code ignored;
+    if (std::filesystem::is_directory(path_, ignored))
+      fail<FileError>(operation(), "{} is a folder; name a file", path_);
+  }
+  // Makes it this store's to write.
+  void claim() {
+    std::lock_guard lock(mutex_);
+    open();
+    if (busy_)
+      fail<FileError>(operation(), "{} is being written already, as {}; wait for the end of it, or choose another name",
+                      path_, partial());
+  }
   ~FileStore() override {
+    if (use_ == Use::save && fd_ >= 0 && !complete_) unlink(partial().c_str());
     if (fd_ >= 0) close(fd_);
   }
 
@@ -110,8 +126,8 @@ class FileStore : public ElementStore {
     std::string bytes(check_size(offset, head.bytes), '\0');
     read_at(offset + static_cast<int64_t>(sizeof head), bytes.data(), bytes.size());
     if (head.number != i || crc32c(bytes) != head.crc)
-      fail<FileError>("cache", "{}: the record at offset {} is damaged; delete the file to have it made anew", name(),
-                      offset);
+      fail<FileError>(operation(), "{}: the record at offset {} is damaged; delete the file to have it made anew",
+                      name(), offset);
     StateReader reader(bytes);
     out = reader.get_element();
     return true;
@@ -149,6 +165,7 @@ class FileStore : public ElementStore {
     if (fsync(fd_) != 0 || rename(partial().c_str(), path_.c_str()) != 0) fail_with_errno("publish");
     complete_ = true;
     total_ = total;
+    sync_folder(folder().string());
   }
   bool complete() const override {
     std::lock_guard lock(mutex_);
@@ -173,15 +190,17 @@ class FileStore : public ElementStore {
   }
 
  private:
+  const char* operation() const { return use_ == Use::cache ? "cache" : use_ == Use::load ? "load" : "save"; }
+  std::filesystem::path folder() const { return std::filesystem::path(path_).parent_path(); }
   std::string partial() const { return path_ + ".partial"; }
   std::string name() const { return complete_ ? path_ : partial(); }
   [[noreturn]] void fail_with_errno(const char* what) const {
-    fail<FileError>("cache", "can't {} {}: {}", what, name(), std::generic_category().message(errno));
+    fail<FileError>(operation(), "can't {} {}: {}", what, name(), std::generic_category().message(errno));
   }
   uint64_t check_size(int64_t offset, uint64_t bytes) const {
     if (bytes > static_cast<uint64_t>(size_ - offset))
-      fail<FileError>("cache", "{}: the record at offset {} claims {} bytes, more than the file has", name(), offset,
-                      bytes);
+      fail<FileError>(operation(), "{}: the record at offset {} claims {} bytes, more than the file has", name(),
+                      offset, bytes);
     return bytes;
   }
   bool try_read(int64_t offset, void* to, size_t bytes) const {
@@ -195,7 +214,8 @@ class FileStore : public ElementStore {
     return true;
   }
   void read_at(int64_t offset, void* to, size_t bytes) const {
-    if (!try_read(offset, to, bytes)) fail<FileError>("cache", "{}: can't read {} bytes at {}", name(), bytes, offset);
+    if (!try_read(offset, to, bytes))
+      fail<FileError>(operation(), "{}: can't read {} bytes at {}", name(), bytes, offset);
   }
   void write_at(int64_t offset, std::string_view bytes) {
     while (!bytes.empty()) {
@@ -209,29 +229,38 @@ class FileStore : public ElementStore {
   // With the lock held, once: the finished file, an interrupted one, or a new one. Nothing where another process writes
   // it, or where there is only a finished one to be read.
   void open() {
-    if (fd_ >= 0 || busy_) return;
-    fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd_ >= 0) {
-      if (is_ours() && read_table()) return;
-      stale_ = true;
-      close_file();
-    }
-    if (fingerprint_.empty()) return;
-    const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
+    if (fd_ >= 0 || busy_ || open_finished() || use_ == Use::load) return;
     std::error_code ignored;
-    if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
+    if (!folder().empty()) std::filesystem::create_directories(folder(), ignored);
     fd_ = ::open(partial().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
     if (fd_ < 0) fail_with_errno("create");
     if (!lock_partial()) {
       busy_ = true;
       return close_file();
     }
-    if (is_ours() && scan_records()) return;
+    // Whoever held it may have finished since the first look.
+    const int locked = std::exchange(fd_, -1);
+    if (open_finished()) {
+      unlink(partial().c_str());
+      close(locked);
+      return;
+    }
+    fd_ = locked;
+    if (is_ours() && use_ == Use::cache && scan_records()) return;
     stale_ = stale_ || size_ > 0;
     if (ftruncate(fd_, 0) != 0) fail_with_errno("empty");
     offsets_.clear();
     write_at(0, std::string(kMagic, sizeof kMagic) + fingerprint_);
     size_ = kHeader;
+  }
+  bool open_finished() {
+    if (use_ == Use::save) return false;
+    fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd_ < 0) return false;
+    if (is_ours() && read_table()) return true;
+    stale_ = true;
+    close_file();
+    return false;
   }
   // Whoever holds it alone writes the file: another one would write over it, and publish it half done.
   bool lock_partial() const {
@@ -250,7 +279,7 @@ class FileStore : public ElementStore {
     size_ = status.st_size;
     char header[kHeader];
     return try_read(0, header, sizeof header) && std::equal(std::begin(kMagic), std::end(kMagic), header) &&
-           (fingerprint_.empty() || std::string_view(header + sizeof kMagic, kFingerprint) == fingerprint_);
+           (use_ == Use::load || std::string_view(header + sizeof kMagic, kFingerprint) == fingerprint_);
   }
   bool read_table() {
     Trailer trailer;
@@ -290,6 +319,7 @@ class FileStore : public ElementStore {
   }
 
   const std::string path_, fingerprint_;
+  const Use use_;
   mutable std::mutex mutex_;
   int fd_ = -1;
   std::atomic<int64_t> size_{0}, total_{0};
@@ -303,8 +333,15 @@ class FileStore : public ElementStore {
 
 std::shared_ptr<ElementStore> memory_store(int64_t max_bytes) { return std::make_shared<MemoryStore>(max_bytes); }
 std::shared_ptr<ElementStore> file_store(const std::string& path, const std::string& fingerprint) {
-  if (path.empty()) fail<ValueError>("cache", "the path of the file is empty");
-  return std::make_shared<FileStore>(path, fingerprint);
+  return std::make_shared<FileStore>(path, FileStore::Use::cache, fingerprint);
+}
+std::shared_ptr<ElementStore> saved_store(const std::string& path) {
+  return std::make_shared<FileStore>(path, FileStore::Use::load);
+}
+std::shared_ptr<ElementStore> saving_store(const std::string& path) {
+  auto store = std::make_shared<FileStore>(path, FileStore::Use::save);
+  store->claim();
+  return store;
 }
 
 }  // namespace isochron::data

@@ -2,7 +2,7 @@
 //
 // The file is written aside (`path.partial`) record by record, each with its checksum, and gets its name only when it
 // is complete. An interrupted one goes on where it stopped. One written from other data, stages or tag is stale: it is
-// said so and written anew. One store at a time writes a file, of all processes; others keep nothing meanwhile.
+// said so and written anew. One store at a time writes a file, of all processes; other caches keep nothing meanwhile.
 #pragma once
 
 #include <memory>
@@ -28,7 +28,12 @@ class ElementStore {
 
 // max_bytes < 0: half of what this process may still take when the first element is stored.
 std::shared_ptr<ElementStore> memory_store(int64_t max_bytes);
-// An empty fingerprint takes the file as it is, and only reads.
+// A cache.
 std::shared_ptr<ElementStore> file_store(const std::string& path, const std::string& fingerprint);
+// A file that is there: takes it as it is, and only reads.
+std::shared_ptr<ElementStore> saved_store(const std::string& path);
+// A file to be written from its first element; one of that name is replaced in the end. FileError at once where another
+// store writes it. What is not finished leaves nothing behind.
+std::shared_ptr<ElementStore> saving_store(const std::string& path);
 
 }  // namespace isochron::data

@@ -58,7 +58,7 @@ class SelectStream : public Stream {
     below_->save(state);
   }
   void restore(StateReader& state) override {
-    seen_ = state.get<int64_t>();
+    seen_ = state.get_count(selection_.last);
     below_->restore(state);
   }
 
@@ -135,7 +135,7 @@ class RepeatStream : public Stream {
   }
   void restore(StateReader& state) override {
     epoch_ = state.get<uint64_t>();
-    round_ = state.get<int64_t>();
+    round_ = state.get_count(count_ < 0 ? StateReader::kMostCount : count_);
     any_ = state.get<bool>();
     below_->restore(state);
   }

@@ -115,7 +115,7 @@ class MapStream : public Stream {
     below_->save(state);
   }
   void restore(StateReader& state) override {
-    context_ = state.get<ElementContext>();
+    context_ = get_context(state);
     below_->restore(state);
   }
 

@@ -80,16 +80,16 @@ class InterleaveStream : public Stream {
   }
   void restore(StateReader& state) override {
     epoch_ = state.get<uint64_t>();
-    turn_ = static_cast<size_t>(state.get<uint64_t>()) % static_cast<size_t>(options_.cycle_length);
-    taken_ = state.get<int64_t>();
-    opened_ = state.get<int64_t>();
+    turn_ = static_cast<size_t>(state.get_count(options_.cycle_length - 1));
+    taken_ = state.get_count(options_.block_length - 1);
+    opened_ = state.get_count();
     ended_ = state.get<bool>();
     open_.clear();
     open_.resize(static_cast<size_t>(options_.cycle_length));
     for (Open& open : open_) {
       if (!state.get<bool>()) continue;
       open.from = state.get_element();
-      open.number = state.get<int64_t>();
+      open.number = state.get_count();
       make(open);
       open.inner->operator->()->restore(state);
     }
@@ -222,14 +222,14 @@ class GroupByWindowStream : public Stream {
   void restore(StateReader& state) override {
     begin(state.get<uint64_t>());
     ended_ = state.get<bool>();
-    seen_ = state.get<int64_t>();
-    for (auto left = state.get<uint64_t>(); left > 0; --left) {
+    seen_ = state.get_count();
+    for (auto left = state.get_count(); left > 0; --left) {
       const auto key = state.get<int64_t>();
-      waiting_[key] = get_group(state);
+      waiting_[key] = get_group(state, window_ - 1);
     }
     if (state.get<bool>()) {
       open_key_ = state.get<int64_t>();
-      open_group_ = get_group(state);
+      open_group_ = get_group(state, window_);
       make_inner();
       (*inner_)->restore(state);
     }
@@ -241,9 +241,9 @@ class GroupByWindowStream : public Stream {
     state.put(key);
     state.put_all(group);
   }
-  static std::vector<Element> get_group(StateReader& state) {
+  static std::vector<Element> get_group(StateReader& state, int64_t most) {
     std::vector<Element> group;
-    state.get_all(group);
+    state.get_all(group, most);
     return group;
   }
   void make_inner() {
@@ -341,7 +341,7 @@ class SampleStream : public Stream {
   }
   void restore(StateReader& state) override {
     random_ = state.get<RandomStream>();
-    drawn_ = state.get<int64_t>();
+    drawn_ = state.get_count();
     empty_.assign(below_.size(), 0);
     for (char& empty : empty_) empty = state.get<char>();
     for (const auto& one : below_) one->restore(state);

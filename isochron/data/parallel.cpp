@@ -29,7 +29,7 @@ class Walk : public Stream {
   }
   void restore(StateReader& state) override {
     epoch_ = state.get<uint64_t>();
-    next_ = state.get<int64_t>();
+    next_ = state.get_count(farthest_place(size_));
   }
 
  private:
@@ -85,6 +85,7 @@ class IndexedAhead : public RunAhead {
   }
 
   void reset(uint64_t epoch) override { go_to(epoch, 0); }
+  int64_t most_delivered() const override { return farthest_place(units_); }
 
   void save_ring(StateWriter& state) override {
     if (options_.ordered) return;
@@ -99,8 +100,9 @@ class IndexedAhead : public RunAhead {
   void restore_ring(StateReader& state) override {
     go_to(epoch_, delivered_);
     if (!options_.ordered) {
-      for (auto left = state.get<int64_t>(); left > 0; --left) again_.push_back(state.get<int64_t>());
-      next_unit_ = state.get<int64_t>();
+      const int64_t end = farthest_place(units_);
+      for (auto left = state.get_count(end); left > 0; --left) again_.push_back(state.get_count(end - 1));
+      next_unit_ = state.get_count(end);
     }
     if (ended_) go_to(epoch_ + 1, 0);
   }
@@ -233,7 +235,7 @@ class StreamAhead : public RunAhead {
     if (!to_begin_) below_->save(state);
   }
   void restore_ring(StateReader& state) override {
-    for (auto left = state.get<int64_t>(); left > 0; --left) {
+    for (auto left = state.get_count(); left > 0; --left) {
       auto slot = std::make_shared<Slot>();
       slot->epoch = state.get<uint64_t>();
       slot->end = state.get<bool>();
@@ -245,9 +247,12 @@ class StreamAhead : public RunAhead {
       slot->element = state.get_element();
       ring_.push_back(std::move(slot));
     }
-    pull_ = state.get<ElementContext>();
+    pull_ = get_context(state);
     to_begin_ = state.get<bool>();
     closed_ = state.get<bool>();
+    const auto ends = [](const auto& slot) { return slot->end; };
+    if (closed_ && !ended_ && std::none_of(ring_.begin(), ring_.end(), ends))
+      fail<StateError>("restore", "the state of the pipeline is damaged: nothing comes any more, and no end");
     if (!to_begin_) below_->restore(state);
   }
 

@@ -12,6 +12,9 @@
 namespace isochron::data {
 namespace {
 
+// What a state knows of the place in the pass: where every stage is; how many elements were taken; that there is none.
+enum class Place : uint8_t { counted, known, none };
+
 // A place that was damaged could lie anywhere, in files and in memory: states end in their checksum.
 std::string_view checked(std::string_view state) {
   uint32_t crc = 0;
@@ -46,6 +49,7 @@ void Pipeline::begin() {
   if (std::exchange(restored_, false)) return;  // goes on where the state was taken
   root_->begin(epoch_++);
   taken_ = 0;
+  begun_ = true;
 }
 
 bool Pipeline::next(Element& out) {
@@ -70,15 +74,15 @@ std::string Pipeline::state() {
   writer.put(hashed(fingerprint_));
   writer.put(epoch_);
   writer.put(taken_);
-  StateWriter place;
-  bool known = true;
+  StateWriter stages;
+  Place place = begun_ ? Place::known : Place::none;
   try {
-    root_->save(place);
+    if (begun_) root_->save(stages);
   } catch (const StallError&) {
-    known = false;
+    place = Place::counted;
   }
-  writer.put(known);
-  if (known) writer.put(place.take());
+  writer.put(place);
+  if (place == Place::known) writer.put(stages.take());
   std::string bytes = writer.take();
   const uint32_t crc = crc32c(bytes);
   return bytes.append(reinterpret_cast<const char*>(&crc), sizeof crc);
@@ -90,22 +94,27 @@ void Pipeline::restore(std::string_view state) {
   StateReader reader(checked(state));
   ISO_CHECK(reader.get<bool>() == ahead_);
   if (reader.get_string() != hashed(fingerprint_))
-    fail<StateError>("restore", "the state was taken of a pipeline with other stages than this one, which ends in {}",
+    fail<StateError>("restore",
+                     "the state was taken of a pipeline with other stages than this one, which ends in {}, or its "
+                     "files have changed since",
                      plan_->describe());
   epoch_ = reader.get<uint64_t>();
-  taken_ = reader.get<int64_t>();
-  if (reader.get<bool>()) {
-    const std::string place = reader.get_string();
-    StateReader of_root(place);
+  taken_ = reader.get_count();
+  const auto place = reader.get<Place>();
+  if (place == Place::none) return;
+  if (place == Place::known) {
+    const std::string stages = reader.get_string();
+    StateReader of_root(stages);
     root_->restore(of_root);
+    if (!of_root.done()) fail<StateError>("restore", "the state of the pipeline is damaged: something is left of it");
   } else if (epoch_ > 0) {
     const int64_t wanted = std::exchange(taken_, 0);
     consumer_->begin_pass();
     root_->begin(epoch_ - 1);
     Element dropped;
-    while (taken_ < wanted && next(dropped)) continue;
+    while (taken_ < wanted && next(dropped)) check_interrupt("restore");
   }
-  restored_ = true;
+  restored_ = begun_ = true;
 }
 
 }  // namespace isochron::data

@@ -44,7 +44,7 @@ class Pipeline {
   std::optional<Visible> visible_;
   uint64_t epoch_;     // of the next pass to begin
   int64_t taken_ = 0;  // of the pass under way
-  bool restored_ = false;
+  bool begun_ = false, restored_ = false;
 };
 
 // The first elements after every stage of the tree, with times and shapes.

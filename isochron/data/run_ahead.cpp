@@ -365,7 +365,7 @@ void RunAhead::save(StateWriter& state) {
 void RunAhead::restore(StateReader& state) {
   Quiet still(*this);
   epoch_ = state.get<uint64_t>();
-  delivered_ = state.get<int64_t>();
+  delivered_ = state.get_count(most_delivered());
   ended_ = state.get<bool>();
   ring_.clear();
   restore_ring(state);

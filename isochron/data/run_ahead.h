@@ -77,6 +77,7 @@ class RunAhead : public Stream, public AheadProbe {
   // The pass starts anew at `epoch`, the slots are gone. With the lock held and, if quiet, no thread at work.
   virtual void reset(uint64_t epoch) = 0;
   virtual bool needs_quiet_reset() const { return false; }
+  virtual int64_t most_delivered() const { return StateReader::kMostCount; }  // in one pass
   virtual void save_ring(StateWriter& state) = 0;
   virtual void restore_ring(StateReader& state) = 0;
   // Derived classes call it first in their destructors: threads use their members.

@@ -97,9 +97,9 @@ class ShuffleStream : public Stream {
   }
   void restore(StateReader& state) override {
     random_ = state.get<RandomStream>();
-    drawn_ = state.get<int64_t>();
+    drawn_ = state.get_count();
     ended_ = state.get<bool>();
-    state.get_all(buffer_);
+    state.get_all(buffer_, capacity_);
     below_->restore(state);
   }
 

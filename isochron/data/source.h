@@ -28,6 +28,9 @@
 namespace isochron::data {
 
 inline constexpr int64_t kUnknownSize = -1, kInfinite = -2;
+// Behind so many elements no pass without an end goes on: numbers of rows would overflow.
+inline constexpr int64_t kFarthestPlace = int64_t{1} << 48;
+inline int64_t farthest_place(int64_t size) { return size < 0 ? kFarthestPlace : size; }
 
 class IndexedSource {
  public:

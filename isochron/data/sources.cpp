@@ -5,6 +5,7 @@
 
 #include "isochron/base/counts.h"
 #include "isochron/base/crc32c.h"
+#include "isochron/base/interrupt.h"
 #include "isochron/data/dataset.h"
 #include "isochron/data/run.h"
 
@@ -169,9 +170,10 @@ class GeneratorReader : public StreamReader {
   }
   void save(StateWriter& state) const override { state.put(given_); }
   void restore(StateReader& state) override {
-    const auto wanted = state.get<int64_t>();
+    const int64_t wanted = state.get_count();
     Element dropped;
     while (given_ < wanted) {
+      check_interrupt("restore");
       dropped.clear();
       if (!next(dropped)) fail<StateError>("restore", "the generator ended after {} elements, not {}", given_, wanted);
     }
@@ -279,7 +281,7 @@ class StreamSourceNode : public Stream {
     if (reader_) reader_->save(state);
   }
   void restore(StateReader& state) override {
-    const auto given = state.get<int64_t>();
+    const int64_t given = state.get_count();
     const bool open = state.get<bool>();
     reader_ = open ? source_->open() : nullptr;
     if (reader_) reader_->restore(state);

@@ -26,6 +26,10 @@ struct ElementContext {
   uint64_t random_seed = 0;
 };
 
+inline ElementContext get_context(StateReader& state) {
+  return {.epoch = state.get<uint64_t>(), .index = state.get_count(), .random_seed = state.get<uint64_t>()};
+}
+
 class Run;
 class Worker;
 struct Assembly;        // batch.h

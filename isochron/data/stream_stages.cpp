@@ -44,7 +44,7 @@ class FilterStream : public StreamOn {
     StreamOn::save(state);
   }
   void restore(StateReader& state) override {
-    seen_ = state.get<int64_t>();
+    seen_ = state.get_count();
     StreamOn::restore(state);
   }
 
@@ -77,7 +77,7 @@ class ScanStream : public StreamOn {
   }
   void restore(StateReader& state) override {
     carried_ = state.get_element();
-    seen_ = state.get<int64_t>();
+    seen_ = state.get_count();
     StreamOn::restore(state);
   }
 
@@ -131,8 +131,11 @@ class UnbatchStream : public StreamOn {
   }
   void restore(StateReader& state) override {
     batch_ = state.get_element();
-    row_ = state.get<int64_t>();
-    rows_ = state.get<int64_t>();
+    row_ = state.get_count();
+    rows_ = state.get_count();
+    if (row_ > rows_ || (rows_ > 0 && rows_ != rows_of("restore", batch_)))
+      fail<StateError>("restore", "the state of the pipeline is damaged: row {} of {} in {}", row_, rows_,
+                       describe(batch_));
     StreamOn::restore(state);
   }
 
@@ -168,7 +171,7 @@ class IgnoreErrorsStream : public StreamOn {
     StreamOn::save(state);
   }
   void restore(StateReader& state) override {
-    skipped_ = state.get<int64_t>();
+    skipped_ = state.get_count();
     StreamOn::restore(state);
   }
 

@@ -79,7 +79,7 @@ void DatasetFeed::restore(std::string_view state) {
   begun_ = true;
   data::StateReader reader(state);
   const bool in_pass = reader.get<bool>();
-  resumed_at_ = reader.get<int64_t>();
+  resumed_at_ = reader.get_count();
   if (const auto batches = reader.get<int64_t>(); batches >= 0) batches_ = batches;
   pass_.reset();
   dataset_.restore(reader.get_string());

@@ -51,6 +51,18 @@ std::string message_of(const std::string& path) {
   return "nothing was thrown";
 }
 
+TEST(InputFile, RefusesPositionsBehindTheEnd) {
+  const TempFolder folder;
+  const std::string text = sample();
+  for (const std::string& bytes : {text, gzipped(text), zstd_packed(text)}) {
+    write_file(folder.file("data"), bytes);
+    InputFile file(folder.file("data"));
+    file.seek(static_cast<int64_t>(text.size()));
+    EXPECT_THAT([&] { file.seek(static_cast<int64_t>(text.size()) + 1); },
+                ThrowsMessage<FileError>(HasSubstr(fmt::format("ends at {}, before the position", text.size()))));
+  }
+}
+
 TEST(InputFile, ReadsPlainGzipAndZstdAlikeFromAnyPosition) {
   const TempFolder folder;
   const std::string text = sample();

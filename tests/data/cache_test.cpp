@@ -8,6 +8,7 @@
 #include "isochron/base/files.h"
 #include "isochron/base/page_cache.h"
 #include "isochron/data/dataset.h"
+#include "isochron/data/files/csv.h"
 #include "isochron/data/files/record_sources.h"
 #include "isochron/data/loader.h"
 #include "isochron/data/stage.h"
@@ -146,6 +147,53 @@ TEST(Cache, OneWritesTheFile) {
     EXPECT_EQ(numbers(writer), squares(30));
     EXPECT_EQ(numbers(third.over(input).cache(path)), squares(30));
     EXPECT_EQ(third.calls, 0);
+  }
+}
+
+TEST(Cache, SavingIsRefusedAtOnceWhereAnotherWrites) {
+  const TempFolder folder;
+  const std::string path = folder.file("saved");
+  Counted counted;
+  {
+    const Dataset writer = range(30).cache(path);
+    const DatasetIterator half = writer.begin();
+    EXPECT_THROW(counted.over(range(30)).save(path), FileError);
+    EXPECT_EQ(counted.calls, 0);
+    EXPECT_TRUE(std::filesystem::exists(path + ".partial")) << "the other's";
+  }
+  counted.over(range(30)).save(path);
+  EXPECT_EQ(numbers(load(path)), squares(30));
+  EXPECT_FALSE(std::filesystem::exists(path + ".partial"));
+  EXPECT_THROW(range(3).save(folder.path()), FileError) << "a folder";
+}
+
+TEST(Cache, WhatCouldNotBeSavedLeavesNothingBehind) {
+  const TempFolder folder;
+  const std::string path = folder.file("saved");
+  const Dataset broken = range(9).map([](int64_t x) { return x < 5 ? x : throw std::runtime_error("bad"); });
+  EXPECT_THROW(broken.save(path), std::runtime_error);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  range(3).save(path);
+  EXPECT_THROW(broken.save(path), std::runtime_error);
+  EXPECT_THAT(numbers(load(path)), ElementsAre(0, 1, 2));
+  EXPECT_FALSE(std::filesystem::exists(path + ".partial"));
+}
+
+TEST(Cache, KnowsWhatItsFilesAndOptionsAre) {
+  const TempFolder folder;
+  const std::string saved = folder.file("saved"), table = folder.file("t.csv"), cache = folder.file("cache");
+  const auto loaded = [&] { return numbers(load(saved).cache(cache)); };
+  range(3).save(saved);
+  EXPECT_THAT(loaded(), ElementsAre(0, 1, 2));
+  range(3, 6).save(saved);
+  EXPECT_THAT(loaded(), ElementsAre(3, 4, 5));
+  write_file(table, "a,b\n1,2\n3,4\n");
+  for (const bool in_memory : {true, false}) {
+    const auto label = [&](const char* name) {
+      return numbers(csv(table, {.label = name, .in_memory = in_memory}).cache(cache), 1);
+    };
+    EXPECT_THAT(label("b"), ElementsAre(2, 4));
+    EXPECT_THAT(label("a"), ElementsAre(1, 3));
   }
 }
 

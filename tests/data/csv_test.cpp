@@ -5,11 +5,13 @@
 
 #include <cmath>
 #include <random>
+#include <set>
 
 #include "isochron/base/deflate.h"
 #include "isochron/base/files.h"
 #include "tests/base/fifo.h"
 #include "tests/data/collect.h"
+#include "tests/message_of.h"
 
 namespace isochron::data {
 namespace {
@@ -158,20 +160,33 @@ TEST_F(Csv, RowsOfAPackedFileAsAStreamWithItsPlaceSaved) {
   }
 }
 
-TEST_F(Csv, AStreamGoesOnBehindABlockThatFailed) {
-  std::string text = "a\n";
-  for (int i = 0; i < 400000; ++i) text += i == 200000 ? "bad\n" : fmt::format("{}\n", i);
-  write_file(path_, text);
-  int64_t rows = 0, last = -1;
-  for (const Element& element : csv(path_, {.in_memory = false}).ignore_errors(1)) {
-    const auto value = element[0].item<int64_t>();
-    ASSERT_GT(value, last);
-    last = value;
-    ++rows;
+TEST_F(Csv, AStreamGoesOnBehindARowThatFailed) {
+  const std::set<int64_t> bad{5000, 5003, 5004, 200000, 399998, 399999};
+  std::string text = "a,b\n";
+  std::vector<int64_t> good;
+  for (int64_t i = 0; i < 400000; ++i) {
+    const std::string row = i == 5004     ? "5,\"of\" quotes"
+                            : i == 5003   ? "1,\"x\ny\",2"
+                            : i == 200000 ? "5"
+                                          : "bad,\"x\ny\"";
+    text += bad.contains(i) ? row : fmt::format("{},\"x\ny\"", i);
+    if (i < 399999) text += "\n";  // the last row has no end
+    if (!bad.contains(i)) good.push_back(i);
   }
-  EXPECT_EQ(last, 399999);
-  EXPECT_LT(rows, 400000);
-  EXPECT_GT(rows, 200000);
+  write_file(path_, text);
+  const CsvOptions options{.dtypes = {{"a", DType::int64}}, .texts = {"b"}, .in_memory = false};
+  const auto limit = static_cast<int64_t>(bad.size());
+  EXPECT_EQ(numbers(csv(path_, options).ignore_errors(limit)), good);
+  EXPECT_THAT(message_of([&] { numbers(csv(path_, options).ignore_errors(limit - 1)); }), HasSubstr("line 799998,"));
+
+  // A state from behind an error does not lead to it again.
+  const Dataset rows = csv(path_, options).ignore_errors(limit);
+  auto pass = rows.begin();
+  for (int64_t i = 0; i < 5; ++i) ++pass;
+  const std::string state = rows.state();
+  const int64_t next = (*++pass)[0].item<int64_t>();
+  rows.restore(state);
+  EXPECT_EQ((*rows.begin())[0].item<int64_t>(), next);
 }
 
 TEST_F(Csv, CategoriesInOrderOfAppearance) {

@@ -393,6 +393,17 @@ TEST(Cursor, GoesOnExactlyInMidPassAndInTheNextPasses) {
   }
 }
 
+TEST(Cursor, AStateFromBeforeTheFirstPassIsItsStart) {
+  const auto originals = restorable(), copies = restorable();
+  for (size_t i = 0; i < originals.size(); ++i) {
+    SCOPED_TRACE(originals[i].first);
+    copies[i].second.restore(originals[i].second.state());
+    const auto all = rest_of(originals[i].second, 0, nullptr);
+    ASSERT_FALSE(all.empty());
+    EXPECT_EQ(rest_of(copies[i].second, 0, nullptr), all);
+  }
+}
+
 TEST(Cursor, UnorderedMapsLoseAndRepeatNothing) {
   const auto make = [] { return range(100).map(uneven, {.num_parallel_calls = 4, .deterministic = false}); };
   const Dataset original = make(), copy = make();

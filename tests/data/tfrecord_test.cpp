@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include "isochron/base/crc32c.h"
 #include "isochron/data/files/record_sources.h"
 #include "isochron/tensor/npy.h"
 #include "tests/data/collect.h"
@@ -144,6 +145,22 @@ TEST(TfRecord, DamageIsNamedByItsOffset) {
   const std::string packed = read_file(reference("packed.tfrecord.gz"));
   write_file(path, packed.substr(0, packed.size() / 2));
   EXPECT_THAT(message_of([&] { records_of(path); }), HasSubstr("ends too early"));
+}
+
+TEST(TfRecord, LengthsDoNotWrap) {
+  const TempFolder folder;
+  for (const uint64_t length : {~uint64_t{0}, ~uint64_t{0} - 15, uint64_t{1} << 62}) {
+    std::string header(reinterpret_cast<const char*>(&length), sizeof length);
+    const uint32_t crc = masked_crc32c(header);
+    header.append(reinterpret_cast<const char*>(&crc), sizeof crc);
+    write_file(folder.file("long"), header + "0123456789abcdef");
+    TfRecordReader reader(folder.file("long"), {.check_data = false, .max_record_bytes = INT64_MAX});
+    std::string_view record;
+    EXPECT_THROW(reader.next(record), FileError) << length;
+    EXPECT_THROW(tfrecord(folder.file("long")), FileError) << length;
+  }
+  EXPECT_THAT(message_of([&] { TfRecordReader(folder.file("long"), {.max_record_bytes = -1}); }),
+              HasSubstr("max_record_bytes must not be negative, got -1"));
 }
 
 TEST(Example, WhatDoesNotFitIsNamed) {

@@ -1,5 +1,7 @@
 #include "isochron/data/files/csv.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -172,11 +174,21 @@ void add_row(const Schema& schema, const Rows& rows, int64_t row, Element& out) 
   }
 }
 
+// What decides about the rows beside the files.
+std::string fingerprint_of(const CsvOptions& options) {
+  std::vector<std::string> dtypes;
+  for (const auto& [column, dtype] : options.dtypes) dtypes.push_back(fmt::format("{} {}", column, name_of(dtype)));
+  return fmt::format("{}:{}:{}:{}:{}:{}:{}:{}", options.delimiter, options.header, options.columns, options.label,
+                     dtypes, options.texts, options.defaults, options.missing);
+}
+
 // Rows where they were parsed: nothing is joined or copied.
 class CsvRows : public IndexedSource {
  public:
   CsvRows(std::vector<std::string> paths, const CsvOptions& options, bool stacked)
-      : paths_(std::move(paths)), opening_(paths_) {
+      : paths_(std::move(paths)),
+        fingerprint_("csv:" + fingerprint_of(options) + ":" + fingerprint_of_files(paths_)),
+        opening_(paths_) {
     starts_.push_back(0);
     for (const std::string& path : paths_) {
       Parsed parsed = parse_whole(path, options, stacked, Lifetime::together);
@@ -222,7 +234,7 @@ class CsvRows : public IndexedSource {
   std::vector<ComponentSpec> specs() const override { return specs_of(schema_); }
   Names names() const override { return names_; }
   std::string describe() const override { return describe_files("csv", paths_); }
-  std::string fingerprint() const override { return "csv:" + fingerprint_of_files(paths_); }
+  std::string fingerprint() const override { return fingerprint_; }
   std::string file_of(int64_t i) const override { return paths_[file_of_block_[block_of(i)]]; }
   std::string note() const override { return opening_.note(describe()); }
   bool in_memory() const override { return true; }
@@ -236,6 +248,7 @@ class CsvRows : public IndexedSource {
     return block;
   }
   std::vector<std::string> paths_;
+  std::string fingerprint_;
   Opening opening_;
   Schema schema_;
   std::vector<Rows> blocks_;
@@ -261,6 +274,7 @@ class CsvStreamReader : public StreamReader {
   }
   bool next(Element& out) override {
     while (row_ == block_.rows.count) {
+      if (block_.error) fail_behind_rows();
       row_ = block_.rows.count = 0;  // also when the next line throws
       block_ = ahead_.valid() ? ahead_.get() : read_block();
       if (block_.rows.count == 0 && block_.last) return false;
@@ -280,9 +294,10 @@ class CsvStreamReader : public StreamReader {
   void restore(StateReader& state) override {
     if (ahead_.valid()) ahead_.wait();
     ahead_ = {};
-    block_ = {.at = state.get<int64_t>()};
+    rest_ = 0;
+    block_ = {.at = state.get_count()};
     reader_.seek(block_.at);
-    const auto row = state.get<int64_t>();
+    const int64_t row = state.get_count();
     row_ = 0;
     if (row == 0) return;
     Element dropped;
@@ -296,23 +311,48 @@ class CsvStreamReader : public StreamReader {
     int64_t at = 0;  // in the file
     Rows rows = {};
     bool last = false;
+    std::exception_ptr error = {};  // of the row behind these
+    int64_t goes_on = 0;            // in the file, behind that row
   };
   Block read_block() {
-    Block block{.at = reader_.offset()};
-    block.last = !reader_.next(text_);
+    const size_t from = std::exchange(rest_, 0);
+    Block block{.at = from > 0 ? text_.offset + static_cast<int64_t>(from) : reader_.offset()};
+    block.last = from == 0 && !reader_.next(text_);
     if (block.last) return block;
     try {
-      block.rows = csv_file::parse_rows(*schema_, text_);
+      block.rows = csv_file::parse_rows(*schema_, text_, from);
     } catch (const FieldError& error) {
-      csv_file::fail_field(reader_.path(), *schema_, error);
+      read_up_to(error, from, block);
     }
     return block;
+  }
+  // Rows in front of the one that is wrong come before its error, and those behind it after that.
+  void read_up_to(const FieldError& error, size_t from, Block& block) {
+    const auto in_block = static_cast<size_t>(error.offset - text_.offset);
+    const csv_file::RowPlace bad = csv_file::row_at(text_.text().substr(from), in_block - from, schema_->delimiter);
+    const size_t whole = std::exchange(text_.size, from + bad.begin);
+    if (bad.begin > 0) block.rows = csv_file::parse_rows(*schema_, text_, from);
+    text_.size = whole;
+    if (from + bad.end < whole) rest_ = from + bad.end;
+    block.goes_on = rest_ > 0 ? text_.offset + static_cast<int64_t>(rest_) : reader_.offset();
+    try {
+      csv_file::fail_field(reader_.path(), *schema_, error);
+    } catch (const FileError&) {
+      block.error = std::current_exception();
+    }
+  }
+  [[noreturn]] void fail_behind_rows() {
+    const std::exception_ptr error = block_.error;
+    block_ = {.at = block_.goes_on};
+    row_ = 0;
+    std::rethrow_exception(error);
   }
 
   BlockReader reader_;
   std::shared_ptr<const Schema> schema_;
   Names names_;
   TextBlock text_;
+  size_t rest_ = 0;  // where rows of text_ go on that are yet to be parsed; 0: there are none
   Block block_{.at = reader_.offset()};
   int64_t row_ = 0;
   std::future<Block> ahead_;  // uses reader_ and text_ while it runs; goes first
@@ -373,9 +413,10 @@ Dataset csv(const std::string& pattern, const CsvOptions& options) {
                     paths[0]);
   auto schema = std::make_shared<const Schema>(
       csv_file::infer_schema(paths[0], start.block.text(), options, stacked, start.data_at));
-  return from_source(std::make_shared<const FileStream>("csv", std::move(paths), [=](const std::string& path) {
-    return std::make_unique<CsvStreamReader>(path, schema, options, stacked);
-  }));
+  return from_source(std::make_shared<const FileStream>(
+      "csv", std::move(paths),
+      [=](const std::string& path) { return std::make_unique<CsvStreamReader>(path, schema, options, stacked); },
+      fingerprint_of(options)));
 }
 
 Categories encode_categories(const Component& strings) {

@@ -392,6 +392,18 @@ Rows parse_rows(const Schema& schema, const TextBlock& block, size_t from, Slabs
   return Parser(schema, block, from, slabs).parse();
 }
 
+RowPlace row_at(std::string_view text, size_t at, char delimiter) {
+  const char *const begin = text.data(), *const end = begin + text.size();
+  std::string scratch;
+  for (const char* p = begin;;) {
+    const char* const row = p;
+    while (take_field(p, end, delimiter, scratch).data() && p < end && *p == delimiter) ++p;
+    p = std::find_if(p, end, [](char c) { return c == '\n' || c == '\r'; });
+    if (p < end) ++p;
+    if (p == end || p > begin + at) return {static_cast<size_t>(row - begin), static_cast<size_t>(p - begin)};
+  }
+}
+
 void fail_field(const std::string& path, const Schema& schema, const FieldError& error) {
   InputFile file(path);
   std::vector<char> piece(kBlock);

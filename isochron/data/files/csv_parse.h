@@ -74,6 +74,11 @@ struct FieldError {
 
 // The rows of a block, the first of them `from` bytes behind its start. With `slabs` their arrays are slices of those.
 Rows parse_rows(const Schema& schema, const TextBlock& block, size_t from = 0, Slabs* slabs = nullptr);
+// The row that holds byte `at`, from its first byte to behind its end. Where quotes are broken it ends with the line.
+struct RowPlace {
+  size_t begin = 0, end = 0;
+};
+RowPlace row_at(std::string_view text, size_t at, char delimiter);
 // Throws the FileError for a field, with the line counted from the start of the file.
 [[noreturn]] void fail_field(const std::string& path, const Schema& schema, const FieldError& error);
 

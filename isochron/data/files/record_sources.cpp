@@ -54,7 +54,7 @@ class TfRecordStreamReader : public StreamReader {
     return true;
   }
   void save(StateWriter& state) const override { state.put(reader_.offset()); }
-  void restore(StateReader& state) override { reader_.seek(state.get<int64_t>()); }
+  void restore(StateReader& state) override { reader_.seek(state.get_count()); }
   std::string file() const override { return reader_.path(); }
 
  private:
@@ -143,7 +143,7 @@ class LineReader : public StreamReader {
   }
   void save(StateWriter& state) const override { state.put(offset_); }
   void restore(StateReader& state) override {
-    offset_ = state.get<int64_t>();
+    offset_ = state.get_count();
     file_.seek(offset_);
     begin_ = end_ = 0;
   }
@@ -249,9 +249,8 @@ Dataset tfrecord(const std::string& pattern, const TfRecordOptions& options) {
   return tfrecord_of(pattern, Decoder(), options);
 }
 
-Dataset tfrecord(const std::string& pattern, std::vector<std::pair<std::string, Feature>> features,
-                 const TfRecordOptions& options) {
-  return tfrecord_of(pattern, Decoder(std::make_shared<const ExampleParser>(std::move(features))), options);
+Dataset tfrecord(const std::string& pattern, NamedFeatures features, const TfRecordOptions& options) {
+  return tfrecord_of(pattern, Decoder(std::make_shared<const ExampleParser>(std::move(features.all))), options);
 }
 
 Dataset text_lines(const std::string& pattern, const TextLinesOptions& options) {

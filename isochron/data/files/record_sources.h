@@ -25,9 +25,14 @@ struct TfRecordOptions {
 };
 // One string a record.
 Dataset tfrecord(const std::string& pattern, const TfRecordOptions& options = {});
-// One component a feature, named.
-Dataset tfrecord(const std::string& pattern, std::vector<std::pair<std::string, Feature>> features,
-                 const TfRecordOptions& options = {});
+// One component a feature, named. A type of its own, lest the braces of options be taken for it.
+struct NamedFeatures {
+  using Named = std::pair<std::string, Feature>;
+  NamedFeatures(std::initializer_list<Named> features) : all(features) {}
+  NamedFeatures(std::vector<Named> features) : all(std::move(features)) {}
+  std::vector<Named> all;
+};
+Dataset tfrecord(const std::string& pattern, NamedFeatures features, const TfRecordOptions& options = {});
 
 struct TextLinesOptions {
   int64_t skip = 0;  // lines at the start of each file

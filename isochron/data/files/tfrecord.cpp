@@ -41,7 +41,10 @@ std::string_view checked_data(const char* record, uint64_t length, const std::st
 
 }  // namespace
 
-TfRecordReader::TfRecordReader(const std::string& path, const Options& options) : file_(path), options_(options) {}
+TfRecordReader::TfRecordReader(const std::string& path, const Options& options) : file_(path), options_(options) {
+  if (options.max_record_bytes < 0)
+    fail<ValueError>("read_tfrecord", "max_record_bytes must not be negative, got {}", options.max_record_bytes);
+}
 
 std::string_view TfRecordReader::ahead(size_t bytes) {
   if (end_ - begin_ < bytes) {
