@@ -10,7 +10,9 @@
 #include "isochron/base/error.h"
 #include "isochron/base/names.h"
 #include "isochron/base/seconds_text.h"
+#include "isochron/base/temporary_name.h"
 #include "isochron/checkpoint/store.h"
+#include "isochron/checkpoint/weights_file.h"
 #include "isochron/train/model_file.h"
 
 namespace isochron::cli {
@@ -30,8 +32,10 @@ void add_options(Arguments& arguments) {
       .flag("--json", options.json, "print JSON")
       .footer(
           "ls      the checkpoints of a folder, newest first, with those that are damaged or incomplete\n"
-          "verify  reads every byte and compares checksums; exit code 1 when one does not match\n"
-          "show    what one holds, of a folder the newest valid one: place of the run, metrics, tensors");
+          "verify  reads every byte and compares checksums\n"
+          "show    what one holds, of a folder the newest valid one: place of the run, metrics, tensors\n"
+          "Exit code 1 when one that ls or verify looked at is of no use; what a process that lives is just writing\n"
+          "does not count.");
 }
 
 ordered_json info_json(const CheckpointInfo& info) {
@@ -43,6 +47,11 @@ ordered_json info_json(const CheckpointInfo& info) {
           {"bytes", info.bytes}};
 }
 
+// Names of files and tensors may be any bytes.
+std::string text_of(const ordered_json& json) {
+  return json.dump(1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
 std::string place_of(const CheckpointInfo& info) {
   return info.step == 0 ? fmt::format("end of epoch {}", info.epoch)
                         : fmt::format("epoch {}, step {}", info.epoch + 1, info.step);
@@ -50,21 +59,40 @@ std::string place_of(const CheckpointInfo& info) {
 
 // Of weights, or of a model.
 bool is_weights_file(const std::string& path) {
-  return (path.ends_with(".safetensors") || names_model_file(path)) && std::filesystem::is_regular_file(path);
+  std::error_code failed;
+  return (names_weights_file(path) || names_model_file(path)) && std::filesystem::is_regular_file(path, failed);
+}
+
+NamedTensors weights_in(const std::string& path) {
+  return names_model_file(path) ? read_safetensors(path).tensors : read_weights_file(path);
+}
+
+bool being_written(const ListedCheckpoint& entry) {
+  const auto name = parse_temporary_name(std::filesystem::path(entry.path).filename().string());
+  return name && name->alive.value_or(false);
 }
 
 // Those of the path; FileError when there are none at all.
 std::vector<ListedCheckpoint> listed() {
   std::vector<ListedCheckpoint> found = list_checkpoints(options.path);
-  if (found.empty())
-    fail<FileError>("checkpoint", "{}: no checkpoint there, and none in it",
-                    std::filesystem::exists(options.path) ? options.path : options.path + " does not exist");
-  return found;
+  const bool writing = std::erase_if(found, being_written) > 0;
+  if (!found.empty()) return found;
+  std::error_code failed;
+  const std::filesystem::file_status what = std::filesystem::status(options.path, failed);
+  fail<FileError>("checkpoint", "{}: {}", options.path,
+                  writing                               ? "the first checkpoint is being written, none is complete yet"
+                  : std::filesystem::is_directory(what) ? "no checkpoint, and there is none in it"
+                  : std::filesystem::exists(what)
+                      ? "no checkpoint, which is a folder, and no file of weights (.safetensors, .npz, .weights.h5) or "
+                        "model (.iso)"
+                      : failed.message());
 }
 
 int list() {
   ordered_json all = ordered_json::array();
+  bool all_well = true;
   for (const ListedCheckpoint& entry : listed()) {
+    all_well = all_well && entry.info;
     if (options.json) {
       all.push_back(entry.info ? info_json(*entry.info)
                                : ordered_json{{"path", entry.path}, {"valid", false}, {"problem", entry.problem}});
@@ -78,8 +106,8 @@ int list() {
     for (const auto& [name, value] : entry.info->logs) logs += fmt::format("  {} {:.4g}", name, value);
     fmt::print("{:<40}  {:<22}  {:>8}{}\n", entry.path, place_of(*entry.info), bytes_text(entry.info->bytes), logs);
   }
-  if (options.json) fmt::print("{}\n", all.dump(1));
-  return exit_code::success;
+  if (options.json) fmt::print("{}\n", text_of(all));
+  return all_well ? exit_code::success : exit_code::found;
 }
 
 int verify() {
@@ -94,7 +122,7 @@ int verify() {
     const int64_t begin = monotonic_ns();
     try {
       one.bytes = read(path);
-    } catch (const FileError& error) {
+    } catch (const Error& error) {
       one.problem = error.what();
     }
     one.seconds = seconds_between(begin, monotonic_ns());
@@ -103,7 +131,7 @@ int verify() {
   if (is_weights_file(options.path)) {
     check(options.path, [](const std::string& path) {
       int64_t bytes = 0;
-      for (const auto& [name, tensor] : read_safetensors(path).tensors) bytes += tensor.spec().bytes();
+      for (const auto& [name, tensor] : weights_in(path)) bytes += tensor.spec().bytes();
       return bytes;
     });
   } else {
@@ -124,32 +152,40 @@ int verify() {
       fmt::print("DAMAGED  {}\n", one.problem);
     }
   }
-  if (options.json) fmt::print("{}\n", out.dump(1));
+  if (options.json) fmt::print("{}\n", text_of(out));
   return all_well ? exit_code::success : exit_code::found;
+}
+
+// The one that is named, or the newest that is valid of a folder.
+Checkpoint chosen() {
+  const std::vector<ListedCheckpoint> found = listed();
+  if (found.size() == 1) return read_checkpoint(found[0].path);
+  for (const ListedCheckpoint& entry : found) {
+    try {
+      return read_checkpoint(entry.path);
+    } catch (const Error& error) {
+      fmt::print(stderr, "isochron: passed over {}\n", error.what());
+    }
+  }
+  fail<FileError>("checkpoint", "{}: there is no valid checkpoint among {}", options.path, found.size());
 }
 
 int show() {
   NamedTensors tensors;
   ordered_json out;
   if (is_weights_file(options.path)) {
-    tensors = read_safetensors(options.path).tensors;
+    tensors = weights_in(options.path);
     out = {{"path", options.path}};
     if (!options.json) fmt::print("{}: weights\n", options.path);
   } else {
-    std::vector<std::string> rejected;
-    // One that is named is shown or refused; of a folder the newest that is valid.
-    const std::optional<Checkpoint> newest =
-        std::filesystem::exists(std::filesystem::path(options.path) / "manifest.json")
-            ? read_checkpoint(options.path)
-            : read_newest_checkpoint(options.path, &rejected);
-    for (const std::string& why : rejected) fmt::print(stderr, "isochron: passed over {}\n", why);
-    if (!newest) fail<FileError>("checkpoint", "{}: there is no valid checkpoint", options.path);
-    tensors = newest->state.tensors();
-    out = info_json(newest->info);
+    const Checkpoint checkpoint = chosen();
+    const CheckpointInfo& info = checkpoint.info;
+    tensors = checkpoint.state.tensors();
+    out = info_json(info);
     if (!options.json) {
-      fmt::print("{}: {} of model \"{}\" after {} steps, {}\n", newest->info.path, place_of(newest->info),
-                 newest->info.model, newest->info.total_steps, bytes_text(newest->info.bytes));
-      for (const auto& [name, value] : newest->info.logs) fmt::print("  {:<30} {:.6g}\n", name, value);
+      fmt::print("{}: {} of model \"{}\" after {} steps, {}\n", info.path, place_of(info), info.model, info.total_steps,
+                 bytes_text(info.bytes));
+      for (const auto& [name, value] : info.logs) fmt::print("  {:<30} {:.6g}\n", name, value);
     }
   }
   out["tensors"] = ordered_json::array();
@@ -159,7 +195,7 @@ int show() {
     else
       fmt::print("  {:<60} {:<24} {:>12}\n", name, to_string(tensor.spec()), tensor.spec().bytes());
   }
-  if (options.json) fmt::print("{}\n", out.dump(1));
+  if (options.json) fmt::print("{}\n", text_of(out));
   return exit_code::success;
 }
 

@@ -78,6 +78,8 @@ CheckpointInfo parse_manifest(const std::string& path, const std::string& text, 
     if (state.at("file") != state_file) refuse("its state is in another file than " + state_file);
     info.bytes = state.at("bytes");
     info.crc32c = static_cast<uint32_t>(std::stoul(state.at("crc32c").get<std::string>(), nullptr, 16));
+    for (const int64_t count : {int64_t{info.epoch}, info.step, info.total_steps, int64_t{info.threads}, info.bytes})
+      if (count < 0) refuse(fmt::format("its manifest.json says {} where no number is negative", count));
   } catch (const ordered_json::exception& error) {
     refuse(error.what());
   } catch (const std::logic_error& error) {

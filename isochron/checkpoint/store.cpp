@@ -40,6 +40,12 @@ bool exists(const std::string& path) {
   return lstat(path.c_str(), &info) == 0;
 }
 
+// A pipe of that name would be waited for.
+bool is_file(const std::string& path) {
+  struct stat info {};
+  return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
 void rename_or_fail(const std::string& from, const std::string& to) {
   if (rename(from.c_str(), to.c_str()) != 0)
     fail<FileError>("checkpoint", "{}: {}", to, std::generic_category().message(errno));
@@ -75,6 +81,7 @@ std::string checked_manifest(const std::string& path) {
     fail<FileError>("checkpoint", "{}: {}", path,
                     exists(path + "/" + kStateFile) ? "incomplete: the manifest, which is written last, is missing"
                                                     : "no checkpoint: it has no manifest.json");
+  if (!is_file(manifest)) fail<FileError>("checkpoint", "{}: foreign: its manifest.json is no file", path);
   return read_file(manifest, kLargestManifest);
 }
 
@@ -83,7 +90,7 @@ std::string checked_manifest(const std::string& path) {
 bool is_checkpoint(const std::string& path) {
   const std::string manifest = path + "/" + kManifestFile;
   try {
-    return exists(manifest) && is_manifest(read_file(manifest, kLargestManifest));
+    return is_file(manifest) && is_manifest(read_file(manifest, kLargestManifest));
   } catch (const FileError&) {
     return false;
   }
@@ -202,9 +209,10 @@ std::vector<ListedCheckpoint> list_checkpoints(const std::string& given) {
   if (looks_like_one(path)) {
     add(path);
   } else {
-    std::error_code failed;
+    std::error_code failed, ignored;
     for (fs::directory_iterator entry(path, failed), end; !failed && entry != end; entry.increment(failed))
-      if (entry->is_directory(failed) && looks_like_one(entry->path().string())) add(entry->path().string());
+      if (entry->is_directory(ignored) && looks_like_one(entry->path().string())) add(entry->path().string());
+    if (failed && fs::is_directory(path, ignored)) fail<FileError>("checkpoint", "{}: {}", path, failed.message());
   }
   std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.when > b.when; });
   std::vector<ListedCheckpoint> out;
@@ -219,7 +227,7 @@ std::optional<Checkpoint> read_newest_checkpoint(const std::string& given, std::
       if (!wanted(name_of_last(listed.path))) continue;
       try {
         return read_checkpoint(listed.path);
-      } catch (const FileError& error) {
+      } catch (const Error& error) {
         // What a crash left under a temporary name was never announced: not worth a word.
         if (rejected && !name_of_last(listed.path).starts_with('.')) rejected->push_back(error.what());
       }
@@ -228,14 +236,17 @@ std::optional<Checkpoint> read_newest_checkpoint(const std::string& given, std::
   };
   if (auto found = newest_of(path, [](const std::string&) { return true; })) return found;
   const std::string parent = parent_of(path).empty() ? "." : parent_of(path), own = name_of_last(path);
+  const bool damaged = exists(path + "/" + kManifestFile) || exists(path + "/" + kStateFile);
+  if (exists(path) && !damaged) return std::nullopt;
   // A single one that is damaged; or one that was being replaced when the process ended.
-  if (exists(path + "/" + kManifestFile) || exists(path + "/" + kStateFile))
-    return newest_of(parent, [&](const std::string& name) { return name != own; });
-  if (exists(path)) return std::nullopt;
-  return newest_of(parent, [&](const std::string& name) {
-    const auto temporary = parse_temporary_name(name);
-    return temporary && temporary->target == own;
-  });
+  try {
+    return newest_of(parent, [&](const std::string& name) {
+      const auto temporary = parse_temporary_name(name);
+      return damaged ? name != own : temporary && temporary->target == own;
+    });
+  } catch (const FileError&) {
+    return std::nullopt;  // nobody asked for what is beside it
+  }
 }
 
 void remove_leftovers(const std::string& folder) {

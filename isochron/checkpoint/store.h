@@ -57,7 +57,8 @@ struct ListedCheckpoint {
   std::optional<CheckpointInfo> info;
   std::string problem;  // why there is no info
 };
-// The checkpoint `path`, or those in the folder `path`, newest first; with those that are damaged or incomplete.
+// The checkpoint `path`, or those in the folder `path`, newest first; with those that are damaged or incomplete. None
+// where there is no such folder; FileError where it can't be read.
 std::vector<ListedCheckpoint> list_checkpoints(const std::string& path);
 
 // The newest valid one of list_checkpoints(path), or nothing. A path to a damaged checkpoint gives the newest valid one

@@ -34,10 +34,12 @@ void write_weights_file(const std::string& path, const NamedTensors& weights) {
   if (format == Format::hdf5) write_hdf5(path, weights);
 }
 
-namespace {
+bool names_weights_file(const std::string& path) {
+  return path.ends_with(".safetensors") || path.ends_with(".npz") || path.ends_with(".h5");
+}
 
-NamedTensors read(Format format, const std::string& path) {
-  switch (format) {
+NamedTensors read_weights_file(const std::string& path) {
+  switch (weights_format("read weights", path)) {
     case Format::safetensors:
       return read_safetensors(path).tensors;
     case Format::hdf5:
@@ -49,6 +51,8 @@ NamedTensors read(Format format, const std::string& path) {
   }
   return {};
 }
+
+namespace {
 
 NamedTensors tensors_of(const std::vector<NamedWeight>& weights) {
   NamedTensors tensors;
@@ -132,7 +136,7 @@ void Model::load_weights(const std::string& path, LoadWeightsOptions options) {
   }
   const Format format = weights_format("load_weights", path, true);
   check_built("load_weights", *this);
-  const NamedTensors tensors = read(format, path);
+  const NamedTensors tensors = read_weights_file(path);
   if (format == Format::hdf5) return load(path, weights_by_keras_path(*this), tensors, options);
   // Files of others may go by the names of the layers.
   std::vector<NamedWeight> weights = weights_by_structure(*this);
@@ -153,7 +157,8 @@ void nn::Module::save_weights(const std::string& path) const {
 }
 
 void nn::Module::load_weights(const std::string& path, LoadWeightsOptions options) {
-  load(path, state_dict(*this), read(weights_format("load_weights", path, false), path), options);
+  weights_format("load_weights", path, false);
+  load(path, state_dict(*this), read_weights_file(path), options);
 }
 
 }  // namespace isochron

@@ -237,6 +237,7 @@ class Trainer : public TrainRun {
     state_.prepare(state.integers("step_shapes"));
     restore_variables(checkpoint, state_variables(model_, state_));
     step_ = state.integer("fit/step");
+    if (step_ < 0) fail<StateError>("resume", "{} says that {} steps were done", checkpoint.info.path, step_);
     total_steps_ = state.integer("fit/total_steps");
     options_.initial_epoch = static_cast<int>(state.integer("fit/initial_epoch"));
     seed_ = static_cast<uint64_t>(state.integer("fit/seed"));

@@ -36,10 +36,6 @@ int64_t bytes_of_save(const Model& model, bool weights_only) {
   return bytes;
 }
 
-bool names_weights(const std::string& path) {
-  return path.ends_with(".safetensors") || path.ends_with(".npz") || path.ends_with(".h5");
-}
-
 }  // namespace
 
 SaveFreq::SaveFreq(const char* word) {
@@ -57,7 +53,7 @@ ModelCheckpoint::ModelCheckpoint(std::string filepath, Options options)
   if (!options_.save_weights_only && filepath_.ends_with(".keras"))
     fail<ValueError>("ModelCheckpoint", "\"{}\": models are saved as .iso, weights for Keras as .weights.h5",
                      filepath_);
-  if (!options_.save_weights_only && names_weights(filepath_))
+  if (!options_.save_weights_only && names_weights_file(filepath_))
     fail<ValueError>(
         "ModelCheckpoint",
         "\"{}\" is the name of a file of weights, and a whole state is a folder: set save_weights_only, or "
