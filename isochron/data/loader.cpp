@@ -161,8 +161,9 @@ class SamplerStage : public StageOf<SamplerStage> {
  public:
   SamplerStage(StagePtr input, std::shared_ptr<const Sampler> sampler)
       : StageOf({std::move(input)}), sampler_(std::move(sampler)) {
-    if (!inputs_indexed())
-      fail<ValueError>("DataLoader", "a sampler needs elements with numbers; {} is a stream", inputs()[0]->describe());
+    if (!inputs_indexed() || inputs()[0]->size() < 0)
+      fail<ValueError>("DataLoader", "a sampler needs elements with numbers; {} {}", inputs()[0]->describe(),
+                       inputs_indexed() ? "has no end" : "is a stream");
   }
   std::string describe() const override { return fmt::format("sampler({})", sampler_->describe()); }
   // By what it draws: two subsets of one size are not the same, nor are two seeds.

@@ -130,9 +130,10 @@ class Range : public IndexedSource {
     size_ = static_cast<int64_t>(std::min<uint64_t>(size, INT64_MAX));
   }
   int64_t size() const override { return size_; }
-  void get(int64_t i, Element& out) const override {
-    const uint64_t passed = static_cast<uint64_t>(i) * static_cast<uint64_t>(step_);
-    out.emplace(Component::Scalar{}, static_cast<int64_t>(static_cast<uint64_t>(start_) + passed));
+  void get(int64_t i, Element& out) const override { out.emplace(Component::Scalar{}, at(i)); }
+  void fill(int64_t i, std::span<std::byte* const> rows) const override {
+    const int64_t value = at(i);
+    std::memcpy(rows[0], &value, sizeof value);
   }
   std::vector<ComponentSpec> specs() const override { return {{DType::int64, {}}}; }
   bool in_memory() const override { return true; }
@@ -142,6 +143,10 @@ class Range : public IndexedSource {
   }
 
  private:
+  int64_t at(int64_t i) const {
+    const uint64_t passed = static_cast<uint64_t>(i) * static_cast<uint64_t>(step_);
+    return static_cast<int64_t>(static_cast<uint64_t>(start_) + passed);
+  }
   int64_t start_, stop_, step_, size_;
 };
 
@@ -341,6 +346,13 @@ class StreamSourceStage : public Stage {
 void IndexedSource::fill(int64_t i, std::span<std::byte* const> rows) const {
   Element element;
   get(i, element);
+  const std::vector<ComponentSpec> promised = specs();
+  const auto same = [](const Component& component, const ComponentSpec& spec) {
+    return component.component_spec() == spec;
+  };
+  if (!std::equal(element.begin(), element.end(), promised.begin(), promised.end(), same))
+    fail<ShapeError>("batch", "element {} of {} is {}, its specs() say {}", i, describe(), data::describe(element),
+                     to_string(promised));
   for (size_t c = 0; c < rows.size(); ++c)
     std::memcpy(rows[c], element[c].data(), static_cast<size_t>(element[c].bytes()));
 }

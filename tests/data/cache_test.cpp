@@ -363,6 +363,7 @@ TEST(Loader, Samplers) {
   EXPECT_EQ(as_set(seen(weighted_random_sampler({1, 2, 0, 3}, 3, {.replacement = false, .seed = 1}))),
             (std::set<int64_t>{0, 1, 3}));
   EXPECT_THROW(random_sampler(10, {.num_samples = -3}), ValueError);
+  EXPECT_THROW(DataLoader(range(10).repeat(), {.sampler = random_sampler(10)}), ValueError) << "which has no end";
   EXPECT_THROW(weighted_random_sampler({1, 0}, 2, {.replacement = false}), ValueError);
   EXPECT_THROW(DataLoader(range(3), {.shuffle = true, .sampler = random_sampler(3)}), ValueError);
   EXPECT_THROW(DataLoader(stream(range(3)), {.sampler = random_sampler(3)}), ValueError);

@@ -6,6 +6,7 @@
 
 #include "isochron/ops/ops.h"
 #include "tests/data/collect.h"
+#include "tests/message_of.h"
 
 namespace isochron::data {
 namespace {
@@ -75,6 +76,27 @@ TEST(Sources, MapStyleClass) {
   const Dataset dataset = from_map_style(std::make_shared<Squares>());
   EXPECT_EQ(dataset.size(), 5);
   EXPECT_THAT(numbers(dataset), ElementsAre(0, 1, 4, 9, 16));
+}
+
+// Says four numbers an element, and has a million in one.
+class Lying : public IndexedSource {
+ public:
+  int64_t size() const override { return 8; }
+  void get(int64_t i, Element& out) const override { out = make_element(zeros({i == 5 ? 1'000'000 : 4})); }
+  std::vector<ComponentSpec> specs() const override { return {{DType::float32, {4}}}; }
+  std::string describe() const override { return "lying"; }
+};
+
+TEST(Sources, ElementsThatAreNotAsPromisedAreRefused) {
+  const Dataset batches = from_source(std::make_shared<Lying>()).batch(4);
+  for (const Dataset& dataset : {batches, batches.prefetch()}) {
+    int64_t seen = 0;
+    EXPECT_THAT(message_of([&] {
+                  for ([[maybe_unused]] const Element& batch : dataset) ++seen;
+                }),
+                HasSubstr("element 5 of lying is (float32(1000000)), its specs() say (float32(4))"));
+    EXPECT_EQ(seen, 1);
+  }
 }
 
 TEST(Sources, RowsMustAgree) {
