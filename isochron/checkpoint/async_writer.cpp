@@ -170,8 +170,10 @@ SaveOutcome AsyncWriter::write(const SaveTarget& target) {
     } else {
       const NamedTensors weights = snapshot_.views(target.weights);
       for (const auto& [name, tensor] : weights) outcome.need_bytes += tensor.spec().bytes();
+      std::error_code failed;
       if (const auto parent = std::filesystem::path(target.path).parent_path(); !parent.empty())
-        std::filesystem::create_directories(parent);
+        std::filesystem::create_directories(parent, failed);
+      if (failed) fail<FileError>("write", "{}: {}", target.path, failed.message());
       if (target.metadata.empty())
         write_weights_file(target.path, weights);
       else

@@ -2,7 +2,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
+#include <limits>
 #include <map>
 
 #include "isochron/base/counts.h"
@@ -214,10 +216,15 @@ Component padded_column(const std::vector<Element>& rows, size_t c, const Padded
   } else {
     visit_dtype(spec.dtype, [&]<class T>(Type<T>) {
       T fill;
-      if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>)
+      if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>) {
         fill = T(static_cast<float>(value));
-      else
+      } else {
+        const double above = std::ldexp(1, std::numeric_limits<T>::digits);
+        if (std::is_integral_v<T> && !(value >= static_cast<double>(std::numeric_limits<T>::min()) && value < above))
+          fail<ValueError>("padded_batch", "{} can't pad component {}, which is {}", value, c,
+                           to_string(first.component_spec()));
         fill = static_cast<T>(value);
+      }
       std::fill_n(reinterpret_cast<T*>(bytes.data()), shape.elements(), fill);
     });
   }

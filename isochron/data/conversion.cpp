@@ -1,9 +1,24 @@
 #include "isochron/data/conversion.h"
 
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace isochron::data {
 namespace {
+
+// As the op cast: what is no integer is truncated, what is out of range clamped, and NaN is 0.
+template <class To>
+To from_real(double value) {
+  if constexpr (std::is_same_v<To, bfloat16> || std::is_same_v<To, float16>) return To(static_cast<float>(value));
+  if constexpr (std::is_integral_v<To> && !std::is_same_v<To, bool>) {
+    using Limits = std::numeric_limits<To>;
+    if (std::isnan(value)) return 0;
+    if (value >= std::ldexp(1, Limits::digits)) return Limits::max();
+    if (value < static_cast<double>(Limits::min())) return Limits::min();
+  }
+  return static_cast<To>(value);
+}
 
 template <class To, class From>
 void convert_row(const std::byte* from_bytes, std::byte* to_bytes, const Conversion& c, int64_t count) {
@@ -46,13 +61,14 @@ void convert(const std::byte* from, DType from_dtype, std::byte* to, const Conve
     if (target == DType::float32) return convert_row<float, From>(from, to, conversion, count);
     visit_dtype(target, [&]<class To>(Type<To>) {
       const From* source = reinterpret_cast<const From*>(from);
-      for (int64_t i = 0; i < count; ++i) {
-        const double value = static_cast<double>(source[i]) * conversion.scale + conversion.shift;
-        if constexpr (std::is_same_v<To, bfloat16> || std::is_same_v<To, float16>)
-          reinterpret_cast<To*>(to)[i] = To(static_cast<float>(value));
-        else
-          reinterpret_cast<To*>(to)[i] = static_cast<To>(value);
-      }
+      To* out = reinterpret_cast<To*>(to);
+      if constexpr (std::is_integral_v<From> && std::is_integral_v<To>)
+        if (conversion.scale == 1 && conversion.shift == 0) {  // by way of double, large numbers would be others
+          for (int64_t i = 0; i < count; ++i) out[i] = static_cast<To>(source[i]);
+          return;
+        }
+      for (int64_t i = 0; i < count; ++i)
+        out[i] = from_real<To>(static_cast<double>(source[i]) * conversion.scale + conversion.shift);
     });
   });
 }

@@ -261,7 +261,7 @@ std::string EpochReport::to_string() const {
   for (const std::string& verdict : input_) text += "Input: " + verdict + ".\n";
   if (!checkpoints_.empty()) text += "Checkpoints: " + checkpoints_ + ".\n";
   if (!files_.empty()) text += "Written: " + files_ + ".\n";
-  if (!slowdown_.empty()) text += "Slower: " + slowdown_ + ".\n";
+  if (!slowdown_.empty()) text += "Slower: " + slowdown_ + (slowdown_.ends_with('.') ? "\n" : ".\n");
   return text;
 }
 

@@ -239,8 +239,15 @@ void LogFile::cut(int64_t length) {
 
 void LogFile::add(std::string line) {
   line += '\n';
-  if (::write(fd_, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
-    fmt::print(stderr, "{}: a row of {} is lost: {}\n", who_, path_, std::strerror(errno));
+  const int64_t before = bytes();
+  const ssize_t written = ::write(fd_, line.data(), line.size());
+  const bool whole = written == static_cast<ssize_t>(line.size());
+  const char* why = std::strerror(written < 0 ? errno : ENOSPC);
+  // Half a row would spoil the next one.
+  const bool spoilt = !whole && written > 0 && ::ftruncate(fd_, before) != 0;
+  if (!whole && !std::exchange(losing_, true))
+    fmt::print(stderr, "{}: rows of {} are lost{}: {}\n", who_, path_, spoilt ? ", one of them by half" : "", why);
+  losing_ = !whole;
 }
 
 CSVLogger::CSVLogger(std::string path, std::string separator, bool append)

@@ -122,8 +122,8 @@ class TerminateOnNaN : public Callback {
   bool needs_batch_logs() const override { return true; }
 };
 
-// A file that grows by lines, each one write, so that readers of it never see half of one. A line that can't be written
-// is told on standard error.
+// A file that grows by lines, each one write, so that readers of it never see half of one. Lines that can't be written
+// are lost, which is told on standard error once, until there is room again.
 class LogFile {
  public:
   LogFile(const char* who, std::string path) : who_(who), path_(std::move(path)) {}
@@ -143,6 +143,7 @@ class LogFile {
   const char* who_;
   std::string path_;
   int fd_ = -1;
+  bool losing_ = false;
 };
 
 // Loggers go on in their files when training is resumed, with or without `append`.

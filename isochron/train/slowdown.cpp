@@ -36,7 +36,7 @@ std::string note_slowdown(RunRecord& run) {
   const Verdict& first = verdicts.front();
   if (first.symptom == Symptom::healthy || first.symptom == Symptom::slow_first) return "";
   std::string text = fmt::format("epochs became slower ({}): {}", name_of(first.cause), first.summary);
-  if (!first.fix.empty()) text += "; " + first.fix;
+  if (!first.fix.empty()) text += ". " + first.fix;
   run.facts.push_back({"slowdown", text, "diagnose", {}, 0});
   return text;
 }

@@ -78,6 +78,25 @@ TEST(Sources, MapStyleClass) {
   EXPECT_THAT(numbers(dataset), ElementsAre(0, 1, 4, 9, 16));
 }
 
+TEST(Batch, CastsToIntegersAsTheOpDoes) {
+  const auto made = [](const Tensor& column, DType dtype) {
+    std::vector<int64_t> out;
+    for (const Element& batch : from_tensor_slices(column).cast({.dtype = dtype}).batch(column.dim(0)))
+      out = cast(batch[0].tensor(), DType::int64).to_vector<int64_t>();
+    return out;
+  };
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN(), infinite = std::numeric_limits<float>::infinity();
+  const Tensor reals = tensor({1.9f, -1.9f, nan, 1e20f, -infinite, 300.f});
+  EXPECT_THAT(made(reals, DType::int32), ElementsAre(1, -1, 0, INT32_MAX, INT32_MIN, 300));
+  EXPECT_THAT(made(reals, DType::int64), ElementsAre(1, -1, 0, INT64_MAX, INT64_MIN, 300));
+  EXPECT_THAT(made(reals, DType::uint8), ElementsAre(1, 0, 0, 255, 0, 255));
+  const Tensor wide = tensor(std::vector<int64_t>{(int64_t{1} << 53) + 1, int64_t{1} << 60, -1});
+  EXPECT_THAT(made(wide, DType::int32), ElementsAre(1, 0, -1));
+  for (const DType dtype : {DType::int32, DType::int64, DType::uint8, DType::boolean})
+    for (const Tensor& column : {reals, wide})
+      EXPECT_EQ(made(column, dtype), cast(cast(column, dtype), DType::int64).to_vector<int64_t>()) << name_of(dtype);
+}
+
 // Says four numbers an element, and has a million in one.
 class Lying : public IndexedSource {
  public:

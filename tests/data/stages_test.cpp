@@ -176,6 +176,7 @@ TEST(Stages, PaddedBatches) {
     const Element wide = *lengths.padded_batch(2, {.padded_shapes = {{4}}, .padding_values = {-1}}).begin();
     EXPECT_THAT(wide[0].tensor().to_vector<int64_t>(), ElementsAre(1, -1, -1, -1, 2, 2, -1, -1));
     EXPECT_THROW(lengths.padded_batch(3, {.padded_shapes = {{2}}}).begin(), ShapeError);
+    EXPECT_THROW(lengths.padded_batch(3, {.padding_values = {1e30}}).begin(), ValueError) << "no int64";
   }
   const Element corner = *range(1, 3)
                               .map([](int64_t n) {

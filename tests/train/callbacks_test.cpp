@@ -5,11 +5,13 @@
 #include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <thread>
 
 #include "isochron/base/files.h"
 #include "isochron/isochron.h"
 #include "tests/source_dir.h"
+#include "tests/train/file_size_limit.h"
 
 namespace isochron {
 namespace {
@@ -168,6 +170,32 @@ TEST(CSVLogger, WritesWhatKerasWrites) {
   EXPECT_THROW(problem.model.fit(problem.x, problem.y,
                                  {.verbose = 0, .callbacks = {std::make_shared<CSVLogger>(folder.file("none/x.csv"))}}),
                FileError);
+}
+
+TEST(JsonLinesLogger, RowsThatFindNoRoomLeaveNoHalves) {
+  TempFolder folder;
+  const std::string path = folder.file("log.jsonl");
+  JsonLinesLogger logger(path);
+  logger.on_train_begin({});
+  const auto row = [&](int epoch, const std::string& metric) {
+    logger.on_epoch_begin(epoch, {});
+    logger.on_epoch_end(epoch, {{metric, 0.5}});
+  };
+  row(0, std::string(100'000, 'x'));  // leaves room for what is captured
+  testing::internal::CaptureStderr();
+  {
+    const FileSizeLimit full(read_file(path).size() + 10);
+    row(1, "loss");
+    row(2, "loss");
+  }
+  row(3, "loss");
+  const std::string told = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(told, testing::HasSubstr("rows of " + path + " are lost: "));
+  EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 1) << told;
+  std::istringstream lines(read_file(path));
+  std::vector<int> epochs;
+  for (std::string line; std::getline(lines, line);) epochs.push_back(json::parse(line)["epoch"]);
+  EXPECT_EQ(epochs, (std::vector<int>{1, 4}));
 }
 
 TEST(JsonLinesLogger, EscapesTheNamesOfMetrics) {

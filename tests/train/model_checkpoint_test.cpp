@@ -1,7 +1,6 @@
 // ModelCheckpoint and BackupAndRestore: what is saved when, what is kept, and what happens when the disk fails.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include "isochron/base/files.h"
 #include "isochron/isochron.h"
 #include "tests/message_of.h"
+#include "tests/train/file_size_limit.h"
 
 namespace isochron {
 namespace {
@@ -367,20 +367,6 @@ TEST(BackupAndRestore, ADamagedBackupIsPassedOver) {
   EXPECT_THAT(told, HasSubstr("the newest valid checkpoint is " + kept[1].path));
   EXPECT_EQ(history.epochs().size(), 402u);
 }
-
-// A limit on the size of files stands for a full disk: writes fail half-way, for root too.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) {
-    getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit now{bytes, before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &now);
-  }
-  ~FileSizeLimit() { setrlimit(RLIMIT_FSIZE, &before_); }
-
- private:
-  rlimit before_{};
-};
 
 TEST(FailingDisk, TrainingGoesOnAndEarlierCheckpointsStay) {
   const TempFolder folder;

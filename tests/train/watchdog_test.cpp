@@ -264,6 +264,7 @@ TEST(Slowdown, IsNamedWithItsCause) {
   ASSERT_TRUE(run.find_fact("slowdown"));
   EXPECT_EQ(run.find_fact("slowdown")->value, text);
   EXPECT_THAT(EpochReport(run).to_string(), HasSubstr("Slower: epochs became slower"));
+  EXPECT_THAT(EpochReport(run).to_string(), testing::Not(HasSubstr("..")));
 }
 
 TEST(Slowdown, IsNotSeenWhereThereIsNone) {
