@@ -122,7 +122,8 @@ std::vector<double> curve(Sequential model, const nlohmann::json& reference) {
 
 // Roundings fall elsewhere than in Keras, so curves agree as far as bfloat16 carries: 1 % of the first loss.
 TEST(Mixed, TrainsAlongTheCurvesOfKeras) {
-  for (const auto& reference : reference::read_file("mixed.json")["curves"]) {
+  const nlohmann::json file = reference::read_file("mixed.json");
+  for (const auto& reference : file["curves"]) {
     SCOPED_TRACE(reference["name"].get<std::string>());
     const bool convolutional = reference["name"] == "convolutional";
     const std::vector<double> mixed = curve(classifier(kMixed, convolutional), reference),

@@ -50,7 +50,8 @@ void expect_batch(const json& batch, const std::vector<Variable>& variables,
 }
 
 TEST(NormLayers, TrainAsKerasDoes) {
-  for (const json& one : reference::read_file("normalization.json")["keras"]) {
+  const json file = reference::read_file("normalization.json");
+  for (const json& one : file["keras"]) {
     const std::string name = one["layer"];
     SCOPED_TRACE(name + one["options"].dump());
     const std::shared_ptr<Layer> layer = layer_of(name, one["options"]);
@@ -80,7 +81,8 @@ std::shared_ptr<nn::Module> module_of(const std::string& name, const json& o) {
 }
 
 TEST(NormModules, TrainAsPyTorchDoes) {
-  for (const json& one : reference::read_file("normalization.json")["torch"]) {
+  const json file = reference::read_file("normalization.json");
+  for (const json& one : file["torch"]) {
     const std::string name = one["layer"];
     SCOPED_TRACE(name + one["options"].dump());
     const std::shared_ptr<nn::Module> module = module_of(name, one["options"]);
