@@ -193,7 +193,7 @@ Timeline::Timeline(TimelineOptions options) : state_(std::make_unique<State>()) 
   const bool first = g_first_timeline.exchange(false);
   s.origin_ns = options.origin_ns ? *options.origin_ns : first ? std::min(process_start_ns(), now) : now;
   // Loading is `start`; what the program did between that and now is its own.
-  const int64_t loaded = std::clamp(g_loaded_ns, s.origin_ns, now);
+  const int64_t loaded = std::max(s.origin_ns, std::min(g_loaded_ns, now));
   if (loaded > s.origin_ns) s.keep(Phase::start, "process start", s.origin_ns, loaded, 0);
   of(s.outside, Phase::start) = loaded - s.origin_ns;
   of(s.outside, Phase::other) = now - loaded;

@@ -58,7 +58,7 @@ TEST(Terminal, CursorUpDrawsALineAnew) {
 TEST(Terminal, Utf16IsDecoded) {
   EXPECT_THAT(lines_of(std::string_view("\xFF\xFE"
                                         "a\0\n\0b\0\x01\x25",
-                                        12)),
+                                        10)),
               ElementsAre("a", "b\u2501"));
 }
 

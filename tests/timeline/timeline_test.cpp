@@ -17,7 +17,7 @@ void wait_ms(int64_t ms) { g_now_ns += ms * 1'000'000; }
 
 class TimelineTest : public ::testing::Test {
  protected:
-  TimelineTest() { g_now_ns = kStart; }
+  const int64_t begin_ns = g_now_ns = kStart;
   Timeline timeline = Timeline({.origin_ns = kStart, .clock = [] { return g_now_ns; }});
   TimelineScope scope = TimelineScope(timeline);
 
