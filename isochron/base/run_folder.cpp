@@ -197,9 +197,9 @@ int64_t quota_of(const std::string& path) {
     const double number = std::strtod(text, &end);
     const std::string_view unit = end;
     const double scale = unit == "K" ? 1e3 : unit == "M" ? 1e6 : unit == "G" ? 1e9 : unit == "T" ? 1e12 : 1;
-    if (end == text || number < 0 || (scale == 1 && !unit.empty()))
+    if (end == text || !(number >= 0) || (scale == 1 && !unit.empty()))
       fail<ValueError>("ISOCHRON_TMP_QUOTA", "must be bytes, or a number with K, M, G or T, got \"{}\"", text);
-    return static_cast<int64_t>(number * scale);
+    return static_cast<int64_t>(std::min(number * scale, 0x1p62));
   }
   struct statvfs disk {};
   if (statvfs(path.c_str(), &disk) != 0) return INT64_MAX;

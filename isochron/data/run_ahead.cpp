@@ -69,7 +69,7 @@ RunAhead::RunAhead(Run& run, RunAheadOptions options) : run_(run), options_(std:
                                                     : 1,
                                1, options_.max_threads);
   part_ns_ = learnt.part_ns;
-  window_ = options_.window > 0 ? options_.window : std::max<int64_t>(learnt.window, 4);
+  window_ = options_.window > 0 ? options_.window : std::clamp<int64_t>(learnt.window, 4, kMostSlots);
   window_ = std::max<int64_t>(window_, wanted_threads_);
   run_.watch(this);
 }
@@ -200,6 +200,9 @@ void RunAhead::publish(const std::shared_ptr<Slot>& slot) {
     if (options_.window < 0) {
       const int64_t cost = std::max<int64_t>(1, part_ns_.load(std::memory_order_relaxed) * slot->parts);
       window_ = std::max(window_, std::min(kAheadNs / cost, most_slots(false)));
+      // What was learnt may be too much for these elements, or for the memory of this process.
+      const int64_t least = std::min(wanted_threads_, available_cpus()) + 1;
+      window_ = std::min(window_, std::max(memory_budget() / std::max<int64_t>(1, slot_bytes_), least));
     }
   }
   if (!ring_.empty() && (ring_.front() == slot || !options_.ordered)) consumer_wakes_.notify_one();

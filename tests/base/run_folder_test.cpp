@@ -145,8 +145,10 @@ TEST_F(RunFolders, HaveAQuota) {
   folder.give_back(1000);
   folder.take(600);
   RunFolder::global().remove();
-  setenv("ISOCHRON_TMP_QUOTA", "much", 1);
-  EXPECT_THROW(folder.take(1), ValueError);
+  for (const char* quota : {"much", "nan", "-1"}) {
+    setenv("ISOCHRON_TMP_QUOTA", quota, 1);
+    EXPECT_THROW(folder.take(1), ValueError) << quota;
+  }
   unsetenv("ISOCHRON_TMP_QUOTA");
 }
 

@@ -311,6 +311,30 @@ TEST(RunAhead, WhatWasLearntIsKeptForTheNextRun) {
   EXPECT_GT(learnt.begin()->second.part_ns, 10'000'000);
 }
 
+TEST(RunAhead, WhatWasLearntElsewhereStaysWithinMemory) {
+  const TempFolder folder;
+  setenv("ISOCHRON_CACHE_DIR", folder.path().c_str(), 1);
+  static std::byte nobody_reads;
+  for (const auto& [elements, most] : {std::pair{int64_t{1}, 300}, std::pair{int64_t{1} << 40, 10}}) {
+    std::atomic<int> made{0};
+    const TensorSpec spec{DType::float32, {elements}};
+    const Dataset dataset = range(10'000).map(
+        [&made, spec](int64_t) {
+          ++made;
+          return Element({Component(spec, &nobody_reads, Storage::wrap(&nobody_reads, 1, [] {}))});
+        },
+        {.num_parallel_calls = 2, .name = "large"});
+    store_tunings(fingerprint_of(*dataset.stage()), {{"map(large, 2 in parallel)", {2, int64_t{1} << 40, 1000}}});
+    const DatasetIterator pass = dataset.begin();
+    for (int before = -1; before != made;) {
+      before = made;
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    EXPECT_LT(made, most) << elements;
+  }
+  setenv("ISOCHRON_CACHE_DIR", "", 1);
+}
+
 TEST(RunAhead, AFunctionThatDoesNotReturnIsNamed) {
   setenv("ISOCHRON_STUCK_SECONDS", "0.05", 1);
   std::string report;
