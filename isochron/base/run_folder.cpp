@@ -251,6 +251,7 @@ void RunFolder::make() {
   if (mkdir(root.c_str(), 0700) != 0 && errno != EEXIST) fail_with_errno(root);
   if (!own_folder(root)) fail<FileError>("temporary files", "{} is not a folder of this user's", root);
   remove_dead_run_folders(root);
+  const int64_t quota = quota_of(root);  // one that is no number is refused before there is a folder
   const int pid = getpid();
   const std::string start = process_start(pid);
   std::string path;
@@ -273,7 +274,7 @@ void RunFolder::make() {
   owner_fd_ = fd;  // kept open: the lock goes with it
   pid_ = pid;
   taken_ = 0;
-  quota_ = quota_of(path);
+  quota_ = quota;
   if (path.size() < sizeof g_path) {
     g_owner.store(0);
     std::memcpy(g_path, path.c_str(), path.size() + 1);

@@ -40,6 +40,7 @@ Pipeline::Pipeline(const StagePtr& stage, bool ahead, uint64_t first_pass)
 
 Pipeline::~Pipeline() {
   visible_.reset();
+  run_.end();
   root_.reset();
   if (!run_.learnt.empty()) store_tunings(fingerprint_, run_.learnt);
 }

@@ -36,6 +36,8 @@ Worker::Worker(Run& run, bool is_consumer)
   run_.workers_.push_back(this);
 }
 
+bool Worker::unwanted() const { return run_.ended_.load(std::memory_order_relaxed); }
+
 void Worker::begin_pass() {
   thread_id.store(this_thread_id(), std::memory_order_relaxed);
   read_in_thread_ = 0;  // what it read before is none of ours

@@ -70,6 +70,8 @@ class Worker {
   std::atomic<int64_t> element{-1}, since_ns{0};
   const bool consumer;
   int exceptions = 0;  // under way when it began
+  // Nobody wants any more of the run: long waits end.
+  bool unwanted() const;
   // Counts what this thread had read from disks since it was last asked, on account of the stage that ran last.
   void note_disk_reads();
   // The pass is this thread's from here on.
@@ -123,6 +125,8 @@ class Run {
   void learn(const std::string& name, const Tuning& tuning);
   Tunings tunings, learnt;
 
+  void end() { ended_.store(true, std::memory_order_relaxed); }
+
  private:
   friend class Worker;
   Run& root() { return parent_ ? parent_->root() : *this; }
@@ -134,6 +138,7 @@ class Run {
   std::list<Worker*> workers_;
   std::vector<StageCounters> gone_;  // of threads that ended
   std::vector<AheadProbe*> probes_;
+  std::atomic<bool> ended_{false};
 };
 
 // While it lives, pipeline_activity() tells of a run: after all its stages were added.

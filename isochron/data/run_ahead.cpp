@@ -24,8 +24,9 @@ constexpr int64_t kChunkNs = 100'000;    // a claim should be worth its lock
 constexpr int64_t kHelpNs = 1'000'000;   // the consumer does not start what takes longer
 constexpr int64_t kAheadNs = 1'000'000;  // cheap elements: so much work lies ready
 constexpr int64_t kMostSlots = 256;
-constexpr int64_t kUsualBytes = int64_t{32} << 20;  // of slots, unless threads sleep
-constexpr int kThreadsAsked = 8;                    // at most, for what they do
+constexpr int64_t kAssumedBytes = int64_t{4} << 20;  // of a slot, before the first one tells how large they are
+constexpr int64_t kUsualBytes = int64_t{32} << 20;   // of slots, unless threads sleep
+constexpr int kThreadsAsked = 8;                     // at most, for what they do
 constexpr int64_t kSecond = 1'000'000'000;
 
 int64_t cpu_of(pthread_t thread) {
@@ -194,15 +195,14 @@ bool RunAhead::finish(Job& job, std::exception_ptr error, Worker& worker) {
 void RunAhead::publish(const std::shared_ptr<Slot>& slot) {
   std::lock_guard lock(mutex_);
   slot->ready = true;
-  if (!slot->end) {
-    const int64_t bytes = slot->element.bytes();
-    slot_bytes_ = std::max(slot_bytes_, bytes);
+  if (!slot->end && !slot->error) {
+    slot_bytes_ = std::max({slot_bytes_, slot->element.bytes(), int64_t{1}});
     if (options_.window < 0) {
       const int64_t cost = std::max<int64_t>(1, part_ns_.load(std::memory_order_relaxed) * slot->parts);
       window_ = std::max(window_, std::min(kAheadNs / cost, most_slots(false)));
       // What was learnt may be too much for these elements, or for the memory of this process.
       const int64_t least = std::min(wanted_threads_, available_cpus()) + 1;
-      window_ = std::min(window_, std::max(memory_budget() / std::max<int64_t>(1, slot_bytes_), least));
+      window_ = std::min(window_, std::max(memory_budget() / slot_bytes_, least));
     }
   }
   if (!ring_.empty() && (ring_.front() == slot || !options_.ordered)) consumer_wakes_.notify_one();
@@ -326,7 +326,7 @@ void RunAhead::tune(int64_t waited_ns) {
 }
 
 int64_t RunAhead::most_slots(bool sleeping, int64_t wanted) const {
-  const int64_t bytes = std::max<int64_t>(1, slot_bytes_);
+  const int64_t bytes = slot_bytes_ > 0 ? slot_bytes_ : kAssumedBytes;
   const int64_t most = sleeping ? std::min(kMostSlots, memory_budget() / bytes)
                                 : std::max<int64_t>(std::min<int64_t>(64, kUsualBytes / bytes), wanted_threads_ + 1);
   return std::min(wanted, most);

@@ -1,8 +1,11 @@
 // Stages after which numbers say nothing: filter, scan, unbatch, rebatch, ignore_errors, retry.
+#include <algorithm>
+#include <chrono>
 #include <ios>
 #include <system_error>
 #include <thread>
 
+#include "isochron/base/interrupt.h"
 #include "isochron/data/batch.h"
 #include "isochron/data/loader.h"
 #include "isochron/data/run.h"
@@ -202,10 +205,16 @@ auto retried(const RetryOptions& options, Worker& worker, int id, F&& f) {
       return f();
     } catch (...) {
       if (attempt >= options.attempts || !is_io_error()) throw;
+      const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(wait);
+      while (std::chrono::steady_clock::now() < until) {
+        if (worker.unwanted()) throw;
+        check_interrupt("retry");
+        std::this_thread::sleep_for(std::min<std::chrono::duration<double>>(until - std::chrono::steady_clock::now(),
+                                                                            std::chrono::milliseconds(20)));
+      }
       worker.failed_stage = -1;
       add(worker.counters(id).retried, 1);
     }
-    std::this_thread::sleep_for(std::chrono::duration<double>(wait));
     wait *= 2;
   }
 }

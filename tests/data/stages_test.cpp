@@ -1,8 +1,10 @@
 // Stages one by one. Expected values are those of tf.data 2.21 (tests/references/data/stages.py prints them).
 #include <gmock/gmock.h>
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <set>
+#include <thread>
 
 #include "isochron/base/interrupt.h"
 #include "isochron/data/dataset.h"
@@ -392,6 +394,21 @@ TEST(Errors, SkippedWithinABound) {
     return x;
   });
   EXPECT_THROW(numbers(stalled.ignore_errors(9)), StallError);
+}
+
+TEST(Errors, NobodyWaitsToTryAgainWhatIsNotWanted) {
+  std::atomic<int> calls{0};
+  {
+    const auto answer = [&](int64_t x) {
+      if (x > 0 && ++calls) fail<FileError>("read", "no answer");
+      return x;
+    };
+    const Dataset dataset =
+        range(10).map(answer, {.num_parallel_calls = 2}).retry({.attempts = 100, .backoff_seconds = 1000});
+    EXPECT_EQ((*dataset.begin())[0].item<int64_t>(), 0);
+    while (calls == 0) std::this_thread::yield();
+  }
+  EXPECT_LT(calls, 10);
 }
 
 TEST(Errors, FilesAreTriedAgain) {
