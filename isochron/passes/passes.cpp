@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <mutex>
 #include <string>
 
 #include "isochron/base/clock.h"
@@ -11,24 +12,30 @@
 namespace isochron {
 namespace {
 
-struct State {
-  std::vector<bool> enabled;
-  std::vector<PassReport> reports;
-
+class State {
+ public:
   static State& global() {
     static State state;
     return state;
   }
-  State() : enabled(all_passes().size(), true) {
-    for (const Pass& pass : all_passes()) reports.push_back({pass.name});
-    const char* listed = std::getenv("ISOCHRON_DISABLE_PASSES");
-    std::string_view names = listed ? listed : "";
-    while (!names.empty()) {
-      const size_t comma = std::min(names.find(','), names.size());
-      const std::string_view name = names.substr(0, comma);
-      if (!name.empty()) enabled[index_of(name)] = false;
-      names.remove_prefix(std::min(comma + 1, names.size()));
-    }
+  bool is_enabled(size_t pass) {
+    std::lock_guard lock(mutex_);
+    return enabled_[pass];
+  }
+  void set_enabled(size_t pass, bool on) {
+    std::lock_guard lock(mutex_);
+    enabled_[pass] = on;
+  }
+  void add_run(size_t pass, double seconds, int64_t nodes_removed) {
+    std::lock_guard lock(mutex_);
+    PassReport& report = reports_[pass];
+    ++report.runs;
+    report.seconds += seconds;
+    report.nodes_removed += nodes_removed;
+  }
+  std::vector<PassReport> reports() {
+    std::lock_guard lock(mutex_);
+    return reports_;
   }
   static size_t index_of(std::string_view name) {
     const std::vector<Pass>& passes = all_passes();
@@ -39,6 +46,23 @@ struct State {
     }
     fail<ValueError>("passes", "unknown pass \"{}\"{}", name, did_you_mean(name, known));
   }
+
+ private:
+  State() : enabled_(all_passes().size(), true) {
+    for (const Pass& pass : all_passes()) reports_.push_back({pass.name});
+    const char* listed = std::getenv("ISOCHRON_DISABLE_PASSES");
+    std::string_view names = listed ? listed : "";
+    while (!names.empty()) {
+      const size_t comma = std::min(names.find(','), names.size());
+      const std::string_view name = names.substr(0, comma);
+      if (!name.empty()) enabled_[index_of(name)] = false;
+      names.remove_prefix(std::min(comma + 1, names.size()));
+    }
+  }
+
+  std::mutex mutex_;
+  std::vector<bool> enabled_;
+  std::vector<PassReport> reports_;
 };
 
 }  // namespace
@@ -66,8 +90,10 @@ const std::vector<Pass>& all_passes() {
   return passes;
 }
 
-void set_pass_enabled(std::string_view name, bool enabled) { State::global().enabled[State::index_of(name)] = enabled; }
-bool pass_enabled(std::string_view name) { return State::global().enabled[State::index_of(name)]; }
+void set_pass_enabled(std::string_view name, bool enabled) {
+  State::global().set_enabled(State::index_of(name), enabled);
+}
+bool pass_enabled(std::string_view name) { return State::global().is_enabled(State::index_of(name)); }
 
 namespace {
 bool verifies() {
@@ -84,17 +110,15 @@ void run_passes(Graph& graph) {
   State& state = State::global();
   const std::vector<Pass>& passes = all_passes();
   for (size_t i = 0; i < passes.size(); ++i) {
-    if (!state.enabled[i]) continue;
+    if (!state.is_enabled(i)) continue;
     const int64_t start = monotonic_ns();
     const auto before = static_cast<int64_t>(graph.nodes.size());
     passes[i].run(graph);
-    state.reports[i].seconds += seconds_between(start, monotonic_ns());
-    state.reports[i].nodes_removed += before - static_cast<int64_t>(graph.nodes.size());
-    ++state.reports[i].runs;
+    state.add_run(i, seconds_between(start, monotonic_ns()), before - static_cast<int64_t>(graph.nodes.size()));
     if (verifies()) verify(graph);
   }
 }
 
-std::vector<PassReport> pass_reports() { return State::global().reports; }
+std::vector<PassReport> pass_reports() { return State::global().reports(); }
 
 }  // namespace isochron

@@ -3,6 +3,8 @@
 //   run_passes(graph);                                   // all of them, in order
 //   set_pass_enabled("fuse_elementwise", false);         // or ISOCHRON_DISABLE_PASSES=fuse_elementwise,cse
 //   for (const PassReport& r : pass_reports()) fmt::print("{} {} us\n", r.name, r.seconds * 1e6);
+//
+// From any thread.
 #pragma once
 
 #include <string_view>

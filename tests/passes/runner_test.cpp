@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <thread>
 
 #include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
@@ -30,6 +31,25 @@ TEST(Runner, ADisabledPassDoesNotRun) {
   graph = graph_of({exp(x) + exp(x)});
   run_passes(graph);
   EXPECT_EQ(runs_of("cse"), before + 1);
+}
+
+TEST(Runner, MayBeUsedByManyThreads) {
+  const Tensor x = tensor({1.f, 2.f});
+  const Graph graph = graph_of({exp(x) + exp(x)});
+  const int64_t before = runs_of("simplify");
+  constexpr int kThreads = 4, kRuns = 300;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i)
+    threads.emplace_back([&] {
+      for (int run = 0; run < kRuns; ++run) {
+        Graph own = graph;
+        run_passes(own);
+      }
+    });
+  for (int i = 0; i < kRuns; ++i) set_pass_enabled("layout", i % 2 == 1);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(runs_of("simplify"), before + kThreads * kRuns);
+  EXPECT_TRUE(pass_enabled("layout"));
 }
 
 TEST(Runner, UnknownNamesAreRefusedWithASuggestion) {
