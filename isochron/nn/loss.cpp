@@ -20,6 +20,22 @@ Tensor aligned_weight(const Tensor& weight, const Tensor& values) {
   return w;
 }
 
+// What counts of the values: where both masks, of the prediction and of the values, say so. Undefined: all of them. A
+// loss that is reduced over the steps of a mask already is none that the mask could change.
+Tensor counting(const Tensor& y_pred, const Tensor& values) {
+  Tensor counts;
+  for (const Tensor& of : {y_pred, values}) {
+    Tensor mask = mask_of(of);
+    if (!mask.defined() || mask.rank() > values.rank()) continue;
+    const Shape given = mask.shape();
+    while (mask.rank() < values.rank()) mask = expand_dims(mask, -1);
+    if (!broadcasts_to(mask.shape(), values.shape()))
+      fail<ShapeError>("loss", "a mask {} of the prediction does not fit the loss values {}", given, values.shape());
+    counts = counts.defined() ? logical_and(counts, mask) : mask;
+  }
+  return counts;
+}
+
 class FunctionLoss final : public Loss {
  public:
   explicit FunctionLoss(std::function<Tensor(const Tensor&, const Tensor&)> f)
@@ -42,7 +58,7 @@ Tensor Loss::operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor
   Tensor values = call(y_true, narrow ? cast(y_pred, DType::float32) : y_pred);
   Tensor weight;
   if (sample_weight.defined()) weight = aligned_weight(sample_weight, values);
-  if (const Tensor mask = mask_of(values); mask.defined()) {
+  if (const Tensor mask = counting(y_pred, values); mask.defined()) {
     const Tensor counts = cast(mask, values.dtype());
     const bool means = reduction_ == LossReduction::sum_over_batch_size || reduction_ == LossReduction::mean;
     // The mean over all values becomes one over those that count.
@@ -56,7 +72,10 @@ Tensor Loss::operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor
     case LossReduction::sum:
       return sum(values);
     case LossReduction::mean_with_sample_weight:
-      if (weight.defined()) return sum(values) / sum(broadcast_to(weight, values.shape()));
+      if (weight.defined()) {
+        const Tensor total = sum(broadcast_to(weight, values.shape()));
+        return sum(values) / where(equal(total, 0), 1, total);  // 0 when nothing counts, as in Keras
+      }
       return mean(values);
     default:
       return mean(values);

@@ -26,7 +26,8 @@ class Loss {
 
   // One value per example (or per element along the axes before the last).
   virtual Tensor call(const Tensor& y_true, const Tensor& y_pred) const = 0;
-  // Weighted and reduced. sample_weight has the shape of the values, or fits it by trailing axes of extent 1.
+  // Weighted and reduced. sample_weight has the shape of the values, or fits it by trailing axes of extent 1. Steps
+  // that a mask of the prediction hides (nn/masking.h) do not count.
   Tensor operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {}) const;
   const std::string& name() const { return name_; }
   LossReduction reduction() const { return reduction_; }

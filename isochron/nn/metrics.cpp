@@ -4,12 +4,11 @@
 
 #include "isochron/base/names.h"
 #include "isochron/nn/losses.h"
+#include "isochron/nn/metric_inputs.h"
 #include "isochron/ops/ops.h"
 
 namespace isochron {
 namespace {
-
-Tensor number(const Tensor& truth) { return cast(truth, DType::float32); }
 
 // Integer labels without their trailing axis of extent 1.
 Tensor plain_labels(const Tensor& y, const Tensor& p) {
@@ -19,37 +18,29 @@ Tensor plain_labels(const Tensor& y, const Tensor& p) {
   return cast(labels, DType::int64);
 }
 
-// Target and prediction of one shape; a missing trailing 1 is added.
-std::pair<Tensor, Tensor> lined_up(const char* metric, const Tensor& y, const Tensor& p) {
-  Tensor t = cast(y, p.dtype());
-  if (p.rank() == t.rank() + 1 && p.shape()[-1] == 1) t = expand_dims(t, -1);
-  if (t.rank() == p.rank() + 1 && t.shape()[-1] == 1) t = reshape(t, p.shape().to_vector());
-  if (t.shape() != p.shape())
-    fail<ShapeError>(metric, "target and prediction must have the same shape, got {} and {}", y.shape(), p.shape());
-  return {t, p};
+void need_one_each(const char* metric, const Shape& targets, const Shape& predictions) {
+  if (targets != predictions)
+    fail<ShapeError>(metric, "needs a target for each prediction, got targets {} for predictions {}", targets,
+                     predictions);
 }
 
-// Rows count as often as their weight says; without weights, once.
-Tensor row_weights(const Tensor& weight, const Tensor& like) {
-  if (!weight.defined()) return {};
-  Tensor w = cast(weight, DType::float32);
-  while (w.rank() > like.rank() && w.shape()[-1] == 1) w = reshape(w, w.shape().erase(-1).to_vector());
-  while (w.rank() < like.rank()) w = expand_dims(w, -1);
-  return broadcast_to(w, like.shape());
+// 1 where both name the same class.
+Tensor agree(const char* metric, const Tensor& labels, const Tensor& decided) {
+  need_one_each(metric, labels.shape(), decided.shape());
+  return number(equal(labels, decided));
 }
 
-Tensor weighted(const Tensor& values, const Tensor& weight) { return weight.defined() ? values * weight : values; }
-
-Tensor ratio(const Tensor& a, const Tensor& b) { return where(b > 0, a / where(b > 0, b, 1), 0); }
-
-// All but the last, and all but the first, of a vector.
-Tensor head(const Tensor& x) { return slice(x, {0}, {-1}); }
-Tensor tail(const Tensor& x) { return slice(x, {1}, {kEnd}); }
-
-// True where the label's own score is among the k largest.
-Tensor in_top_k(const Tensor& labels, const Tensor& p, int64_t k) {
-  const Tensor own = sum(p * one_hot(labels, p.shape()[-1], p.dtype()), {-1}, true);
-  return number(sum(number(p > own), {-1}) < static_cast<double>(k));
+// 1 where the label's own score is among the k largest; a label that is no class is never right.
+Tensor in_top_k(const char* metric, const Tensor& labels, const Tensor& p, int64_t k) {
+  need_one_each(metric, labels.shape(), p.shape().erase(-1));
+  const Tensor place = one_hot(labels, p.shape()[-1], DType::boolean);
+  const Tensor own = sum(where(place, p, 0), {-1}, true);
+  const Tensor known = any(logical_and(place, logical_not(is_nan(p))), {-1});
+  return number(logical_and(known, sum(number(p > own), {-1}) < static_cast<double>(k)));
+}
+int64_t checked_k(const char* metric, int64_t k) {
+  if (k < 1) fail<ValueError>(metric, "k must be at least 1, got {}", k);
+  return k;
 }
 
 }  // namespace
@@ -73,15 +64,23 @@ BinaryAccuracy::BinaryAccuracy(double threshold, std::string name)
       threshold_(threshold) {}
 CategoricalAccuracy::CategoricalAccuracy(std::string name)
     : MeanMetric(std::move(name),
-                 [](const Tensor& y, const Tensor& p) { return number(equal(argmax(y), argmax(p))); }) {}
+                 [](const Tensor& y, const Tensor& p) { return agree("categorical_accuracy", argmax(y), argmax(p)); }) {
+}
 SparseCategoricalAccuracy::SparseCategoricalAccuracy(std::string name)
-    : MeanMetric(std::move(name),
-                 [](const Tensor& y, const Tensor& p) { return number(equal(plain_labels(y, p), argmax(p))); }) {}
+    : MeanMetric(std::move(name), [](const Tensor& y, const Tensor& p) {
+        return agree("sparse_categorical_accuracy", plain_labels(y, p), argmax(p));
+      }) {}
 TopKCategoricalAccuracy::TopKCategoricalAccuracy(int64_t k, std::string name)
-    : MeanMetric(std::move(name), [k](const Tensor& y, const Tensor& p) { return in_top_k(argmax(y), p, k); }), k_(k) {}
+    : MeanMetric(
+          std::move(name),
+          [k](const Tensor& y, const Tensor& p) { return in_top_k("top_k_categorical_accuracy", argmax(y), p, k); }),
+      k_(checked_k("TopKCategoricalAccuracy", k)) {}
 SparseTopKCategoricalAccuracy::SparseTopKCategoricalAccuracy(int64_t k, std::string name)
-    : MeanMetric(std::move(name), [k](const Tensor& y, const Tensor& p) { return in_top_k(plain_labels(y, p), p, k); }),
-      k_(k) {}
+    : MeanMetric(std::move(name),
+                 [k](const Tensor& y, const Tensor& p) {
+                   return in_top_k("sparse_top_k_categorical_accuracy", plain_labels(y, p), p, k);
+                 }),
+      k_(checked_k("SparseTopKCategoricalAccuracy", k)) {}
 MeanSquaredErrorMetric::MeanSquaredErrorMetric(std::string name)
     : MeanMetric(std::move(name), [](const Tensor& y, const Tensor& p) {
         const auto [t, q] = lined_up("mean_squared_error", y, p);
@@ -110,7 +109,7 @@ DecisionMetric::DecisionMetric(const char* kind, const char* wrong, DecisionOpti
 }
 void DecisionMetric::update(const Tensor& y, const Tensor& p, const Tensor& weight) {
   constexpr double kNever = -1e10;  // below every score
-  auto [t, q] = lined_up(kind_, y, p);
+  auto [t, q] = lined_up(kind_, y, cast(p, DType::float32));
   Tensor w = row_weights(weight, q);
   const int64_t columns = q.rank() > 0 ? q.shape()[-1] : 1;
   if (options_.top_k) {
@@ -127,7 +126,7 @@ void DecisionMetric::update(const Tensor& y, const Tensor& p, const Tensor& weig
     q = column(q);
     if (w.defined()) w = column(w);
   }
-  const auto flat = [](const Tensor& x) { return reshape(cast(x, DType::float32), {1, -1}); };
+  const auto flat = [](const Tensor& x) { return reshape(x, {1, -1}); };
   const std::vector<double> edges = !options_.thresholds.empty() ? options_.thresholds
                                     : options_.top_k             ? std::vector<double>{kNever}
                                                                  : std::vector<double>{0.5};
@@ -159,6 +158,8 @@ void F1Score::make_counters() {
 }
 void F1Score::update(const Tensor& y, const Tensor& p, const Tensor& weight) {
   const auto [t, q] = lined_up("f1_score", y, p);
+  if (q.rank() < 2)
+    fail<ShapeError>("F1Score", "needs a row of scores for each example, (batch, …, classes), got {}", p.shape());
   if (options_.classes == 0) {
     options_.classes = q.shape()[-1];
     make_counters();
@@ -170,9 +171,10 @@ void F1Score::update(const Tensor& y, const Tensor& p, const Tensor& weight) {
                          : options_.classes == 1 ? number(q > 0.5)
                                                  : one_hot(argmax(q), options_.classes);
   const Tensor w = row_weights(weight, q), actual = number(t > 0.5);
-  true_positives_.assign_add(sum(weighted(decided * actual, w), {0}));
-  predicted_.assign_add(sum(weighted(decided, w), {0}));
-  actual_.assign_add(sum(weighted(actual, w), {0}));
+  const auto count = [&](const Tensor& hits) { return sum(reshape(weighted(hits, w), {-1, options_.classes}), {0}); };
+  true_positives_.assign_add(count(decided * actual));
+  predicted_.assign_add(count(decided));
+  actual_.assign_add(count(actual));
 }
 Tensor F1Score::result() const {
   if (options_.classes == 0) return scalar(0);
@@ -184,55 +186,6 @@ Tensor F1Score::result() const {
   if (options_.average == "weighted") return sum(each * ratio(actual_, broadcast_to(sum(actual_), actual_.shape())));
   if (options_.average == "none") return options_.classes == 1 ? reshape(each, {}) : each;
   return mean(each);
-}
-
-AUC::AUC(AUCOptions o)
-    : Metric(o.name),
-      options_(o),
-      true_positives_(add_variable("true_positives", {o.num_thresholds})),
-      false_positives_(add_variable("false_positives", {o.num_thresholds})),
-      true_negatives_(add_variable("true_negatives", {o.num_thresholds})),
-      false_negatives_(add_variable("false_negatives", {o.num_thresholds})) {
-  if (o.num_thresholds < 2) fail<ValueError>("AUC", "needs at least 2 thresholds, got {}", o.num_thresholds);
-  if (o.curve != "PR" && o.curve != "ROC")
-    fail<ValueError>("AUC", "unknown curve \"{}\"{}", o.curve, did_you_mean(o.curve, {"ROC", "PR"}));
-  std::vector<float> edges;
-  edges.push_back(-1e-7f);
-  for (int64_t i = 1; i < o.num_thresholds - 1; ++i)
-    edges.push_back(static_cast<float>(i) / static_cast<float>(o.num_thresholds - 1));
-  edges.push_back(1.f + 1e-7f);
-  thresholds_ = Tensor::from_buffer(std::move(edges), {o.num_thresholds, 1});
-}
-void AUC::update(const Tensor& y, const Tensor& p, const Tensor& weight) {
-  const auto [t, q] = lined_up("auc", y, p);
-  const Tensor w = row_weights(weight, q);
-  const Tensor flat = reshape(cast(q, DType::float32), {1, -1}), actual = reshape(number(t > 0.5), {1, -1});
-  const Tensor flat_weight = w.defined() ? reshape(w, {1, -1}) : Tensor();
-  const Tensor positive = number(flat > thresholds_);  // (thresholds, examples)
-  const auto count = [&](const Tensor& hits) { return sum(weighted(hits, flat_weight), {1}); };
-  true_positives_.assign_add(count(positive * actual));
-  false_positives_.assign_add(count(positive * (1 - actual)));
-  false_negatives_.assign_add(count((1 - positive) * actual));
-  true_negatives_.assign_add(count((1 - positive) * (1 - actual)));
-}
-Tensor AUC::result() const { return options_.curve == "PR" ? precision_recall_area() : roc_area(); }
-
-Tensor AUC::roc_area() const {
-  const Tensor recall = ratio(true_positives_, true_positives_ + false_negatives_);
-  const Tensor false_rate = ratio(false_positives_, false_positives_ + true_negatives_);
-  return sum((head(false_rate) - tail(false_rate)) * (head(recall) + tail(recall)) * 0.5);
-}
-
-// Between two thresholds true positives grow in line with all positives, so precision follows a curve: its integral.
-Tensor AUC::precision_recall_area() const {
-  const Tensor positives = true_positives_ + false_positives_;
-  const Tensor gained = head(true_positives_) - tail(true_positives_);
-  const Tensor slope = ratio(gained, head(positives) - tail(positives));
-  const Tensor intercept = tail(true_positives_) - slope * tail(positives);
-  const Tensor growth =
-      where(logical_and(head(positives) > 0, tail(positives) > 0), ratio(head(positives), tail(positives)), 1);
-  const Tensor actual = tail(true_positives_) + tail(false_negatives_);
-  return sum(ratio(slope * (gained + intercept * log(growth)), actual));
 }
 
 std::shared_ptr<Metric> AnyMetric::resolve(const TensorSpec& y_true, const TensorSpec& y_pred) const {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 
+#include "isochron/nn/auc.h"
 #include "isochron/nn/metric.h"
 
 namespace isochron {
@@ -47,6 +48,7 @@ class SparseCategoricalAccuracy : public MeanMetric {
 };
 class TopKCategoricalAccuracy : public MeanMetric {
  public:
+  // ValueError unless k is positive.
   explicit TopKCategoricalAccuracy(int64_t k = 5, std::string name = "top_k_categorical_accuracy");
   ISO_ARGUMENTS(k_, name())
 
@@ -141,29 +143,6 @@ class F1Score : public Metric {
   void make_counters();
   F1Options options_;
   Variable true_positives_, predicted_, actual_;  // undefined until the classes are known
-};
-
-// Area under the receiver operating curve ("ROC") or under precision against recall ("PR"), by thresholds as in Keras.
-struct AUCOptions {
-  int64_t num_thresholds = 200;
-  std::string curve = "ROC";
-  std::string name = "auc";
-};
-ISO_OPTIONS(AUCOptions, num_thresholds, curve, name)
-class AUC : public Metric {
- public:
-  // ValueError for fewer than 2 thresholds or another curve.
-  explicit AUC(AUCOptions options = {});
-  ISO_ARGUMENTS(options_)
-  void update(const Tensor& y_true, const Tensor& y_pred, const Tensor& weight) override;
-  Tensor result() const override;
-
- private:
-  Tensor roc_area() const;
-  Tensor precision_recall_area() const;
-  AUCOptions options_;
-  Tensor thresholds_;
-  Variable true_positives_, false_positives_, true_negatives_, false_negatives_;
 };
 
 }  // namespace isochron

@@ -28,26 +28,54 @@ Tensor same_shape(const char* loss, const Tensor& input, const Tensor& target) {
   return cast(target, input.dtype());
 }
 
+// Of each element, without making the loss larger than it is.
+Tensor by_element(const char* loss, const Tensor& values, const Tensor& weight) {
+  if (!weight.defined()) return values;
+  if (!broadcasts_to(weight.shape(), values.shape()))
+    fail<ShapeError>(loss, "weight must fit the target {}, got {}", values.shape(), weight.shape());
+  return values * cast(weight, values.dtype());
+}
+
+// The logarithm of a probability, -100 at least, as PyTorch bounds it; flat at 0, where its slope is infinite.
+Tensor bounded_log(const Tensor& p) {
+  const Tensor some = p > 0;
+  return where(some, maximum(log(where(some, p, 1)), -100), -100);
+}
+
+Tensor smooth_l1(const char* loss, const Tensor& input, const Tensor& target, double beta) {
+  const Tensor size = abs(input - same_shape(loss, input, target));
+  return beta == 0 ? size : where(size < beta, 0.5 / beta * square(size), size - 0.5 * beta);
+}
+
 // (classes), (B, classes), (B, classes, …) with the classes last.
 Tensor classes_last(const char* loss, const Tensor& x) {
+  if (!is_floating(x.dtype())) fail<DTypeError>(loss, "the input must be floating, got {}", x.dtype());
   if (x.rank() < 1) fail<ShapeError>(loss, "needs an axis of classes, got a scalar");
   return x.rank() < 3 ? x : transpose(x, axis_last(x.rank(), 1));
 }
 
-// Values of rows of log-probabilities by their label; ignored ones are 0. `pick(labels)` gives those of all rows.
+// One number a class; undefined when there are none.
+Tensor weights_of_classes(const char* loss, const Tensor& rows, const ClassLossOptions& o) {
+  if (!o.weight.defined()) return {};
+  if (o.weight.shape() != Shape{rows.shape()[-1]})
+    fail<ShapeError>(loss, "weight must hold one number for each of {} classes, got {}", rows.shape()[-1],
+                     o.weight.shape());
+  return cast(o.weight, rows.dtype());
+}
+
+// Values of rows of log-probabilities by their label; ignored ones are 0. `pick(labels, share)` gives those of all
+// rows, each times its share.
 template <class Pick>
 Tensor of_labels(const char* loss, const Tensor& rows, const Tensor& target, const ClassLossOptions& o, Pick pick) {
   const Shape expected = rows.shape().erase(-1);
   if (!is_integral(target.dtype()) || target.shape() != expected)
     fail<ShapeError>(loss, "target must hold one class index for each of {} rows, of shape {}, got {}",
                      expected.elements(), expected, to_string(target.spec()));
-  if (o.weight.defined() && o.weight.shape() != Shape{rows.shape()[-1]})
-    fail<ShapeError>(loss, "weight must hold one number for each of {} classes, got {}", rows.shape()[-1],
-                     o.weight.shape());
+  const Tensor weight = weights_of_classes(loss, rows, o);
   const Tensor counts = not_equal(target, o.ignore_index), labels = where(counts, target, 0);
   Tensor share = cast(counts, rows.dtype());
-  if (o.weight.defined()) share = share * gather(cast(o.weight, rows.dtype()), labels);
-  const Tensor values = pick(labels, share);
+  if (weight.defined()) share = share * gather(weight, labels);
+  const Tensor values = where(counts, pick(labels, share), 0);
   return o.reduction == LossReduction::mean ? sum(values) / sum(share) : reduced(loss, values, o.reduction);
 }
 
@@ -60,12 +88,12 @@ Tensor l1_loss(const Tensor& input, const Tensor& target, LossReduction reductio
   return reduced("l1_loss", abs(input - same_shape("l1_loss", input, target)), reduction);
 }
 Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, double beta, LossReduction reduction) {
-  if (!(beta > 0)) fail<ValueError>("smooth_l1_loss", "beta must be positive, got {}", beta);
-  const Tensor size = abs(input - same_shape("smooth_l1_loss", input, target));
-  return reduced("smooth_l1_loss", where(size < beta, 0.5 / beta * square(size), size - 0.5 * beta), reduction);
+  if (!(beta >= 0)) fail<ValueError>("smooth_l1_loss", "beta must not be negative, got {}", beta);
+  return reduced("smooth_l1_loss", smooth_l1("smooth_l1_loss", input, target, beta), reduction);
 }
 Tensor huber_loss(const Tensor& input, const Tensor& target, double delta, LossReduction reduction) {
-  return delta * smooth_l1_loss(input, target, delta, reduction);
+  if (!(delta > 0)) fail<ValueError>("huber_loss", "delta must be positive, got {}", delta);
+  return reduced("huber_loss", delta * smooth_l1("huber_loss", input, target, delta), reduction);
 }
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, const ClassLossOptions& o) {
@@ -74,31 +102,31 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, const ClassLoss
     fail<ValueError>(kName, "label_smoothing must be in [0, 1], got {}", o.label_smoothing);
   const Tensor rows = classes_last(kName, logits);
   const auto classes = static_cast<double>(rows.shape()[-1]);
-  const Tensor weight = o.weight.defined() ? cast(o.weight, rows.dtype()) : ones({rows.shape()[-1]}, rows.dtype());
+  const Tensor given = weights_of_classes(kName, rows, o);
+  const Tensor weight = given.defined() ? given : ones({rows.shape()[-1]}, rows.dtype());
   if (is_floating(target.dtype())) {
     Tensor t = classes_last(kName, same_shape(kName, logits, target));
     t = t * (1 - o.label_smoothing) + o.label_smoothing / classes;
-    return reduced(kName,
-                   o.weight.defined() ? -sum(log_softmax(rows) * t * weight, {-1}) : softmax_cross_entropy(rows, t),
+    return reduced(kName, given.defined() ? -sum(log_softmax(rows) * t * weight, {-1}) : softmax_cross_entropy(rows, t),
                    o.reduction);
   }
   return of_labels(kName, rows, target, o, [&](const Tensor& labels, const Tensor& share) {
     const Tensor values = sparse_softmax_cross_entropy(rows, labels) * share;
     if (o.label_smoothing == 0) return values;
     // A share of the label is spread over all classes, each by its weight.
-    const Tensor counts = cast(not_equal(target, o.ignore_index), rows.dtype());
-    const Tensor spread = -sum(log_softmax(rows) * weight, {-1}) * counts;
+    const Tensor spread = -sum(log_softmax(rows) * weight, {-1});
     return values * (1 - o.label_smoothing) + spread * (o.label_smoothing / classes);
   });
 }
 
 Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target, const ClassLossOptions& o) {
+  if (o.label_smoothing != 0) fail<ValueError>("nll_loss", "label_smoothing is for cross_entropy");
   const Tensor rows = classes_last("nll_loss", log_probabilities);
   const int64_t classes = rows.shape()[-1];
   return of_labels("nll_loss", rows, target, o, [&](const Tensor& labels, const Tensor& share) {
     // Picking from the list of classes refuses what is none.
     const Tensor known = gather(arange(classes), labels);
-    return -sum(rows * one_hot(known, classes, rows.dtype()), {-1}) * share;
+    return -sum(where(one_hot(known, classes, DType::boolean), rows, 0), {-1}) * share;
   });
 }
 
@@ -106,19 +134,16 @@ Tensor binary_cross_entropy(const Tensor& input, const Tensor& target, const Bin
   constexpr const char* kName = "binary_cross_entropy";
   if (o.pos_weight.defined()) fail<ValueError>(kName, "pos_weight is for binary_cross_entropy_with_logits");
   const Tensor t = same_shape(kName, input, target);
-  // PyTorch bounds the logarithms, not the probabilities.
-  Tensor values = -(t * maximum(log(input), -100) + (1 - t) * maximum(log(1 - input), -100));
-  if (o.weight.defined()) values = values * cast(o.weight, values.dtype());
-  return reduced(kName, values, o.reduction);
+  const Tensor values = -(t * bounded_log(input) + (1 - t) * bounded_log(1 - input));
+  return reduced(kName, by_element(kName, values, o.weight), o.reduction);
 }
 Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& target, const BinaryLossOptions& o) {
   constexpr const char* kName = "binary_cross_entropy_with_logits";
   const Tensor t = same_shape(kName, logits, target);
   // -log(sigmoid(x)) = softplus(-x), weighted for positive targets; the other part is softplus(-x) + x.
-  const Tensor positive = o.pos_weight.defined() ? 1 + (cast(o.pos_weight, t.dtype()) - 1) * t : ones({}, t.dtype());
-  Tensor values = (1 - t) * logits + positive * softplus(-logits);
-  if (o.weight.defined()) values = values * cast(o.weight, values.dtype());
-  return reduced(kName, values, o.reduction);
+  const Tensor positive = o.pos_weight.defined() ? 1 + by_element(kName, t, o.pos_weight) - t : ones({}, t.dtype());
+  const Tensor values = (1 - t) * logits + positive * softplus(-logits);
+  return reduced(kName, by_element(kName, values, o.weight), o.reduction);
 }
 
 Tensor kl_div(const Tensor& log_input, const Tensor& target, KLDivOptions o) {

@@ -2,8 +2,7 @@
 //
 //   Tensor loss = mse_loss(prediction, target);
 //   Tensor loss = cross_entropy(logits, labels, {.label_smoothing = 0.1});      // labels (B), logits (B, classes)
-//   Tensor pixels = cross_entropy(scores, labels, {.reduction = LossReduction::none});  // (B, classes, H, W), (B, H,
-//   W)
+//   cross_entropy(scores, labels, {.reduction = LossReduction::none});          // (B, classes, H, W) -> (B, H, W)
 //
 // Classes stand on axis 1 (on axis 0 of a single example), as in PyTorch. Reductions are mean, sum and none.
 #pragma once

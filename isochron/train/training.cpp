@@ -88,17 +88,15 @@ void TrainingState::resolve_metrics(Output& output, const TensorSpec& target, co
 
 namespace {
 
-// Weights where the prediction carries a mask: steps that do not count weigh nothing. For the loss the others weigh so
-// much more that the mean over all is the mean over them.
-Tensor counted_steps(const Tensor& prediction, const Tensor& weight, bool as_mean) {
+// Weights of a metric where the prediction carries a mask: steps that do not count weigh nothing.
+Tensor counted_steps(const Tensor& prediction, const Tensor& weight) {
   const Tensor mask = mask_of(prediction);
   if (!mask.defined() || prediction.rank() != mask.rank() + 1) return weight;
   const Tensor counts = cast(mask, is_floating(prediction.dtype()) ? prediction.dtype() : DType::float32);
-  const Tensor share = as_mean ? counts * (static_cast<double>(mask.elements()) / maximum(sum(counts), 1)) : counts;
-  if (!weight.defined()) return share;
+  if (!weight.defined()) return counts;
   std::vector<int64_t> shape = weight.shape().to_vector();
   shape.resize(static_cast<size_t>(std::max(mask.rank(), weight.rank())), 1);
-  return share * cast(reshape(weight, shape), share.dtype());
+  return counts * cast(reshape(weight, shape), counts.dtype());
 }
 
 // Losses, metrics and what predict() gives are never 16 bits wide.
@@ -145,7 +143,7 @@ TensorList TrainingState::body(StepKind kind, Feed feed, const Columns& columns,
     const size_t weight_place = columns.x.size() + columns.y.size() + (columns.weight.size() > 1 ? with_loss : 0);
     targets[i] = {*target++, columns.weight.empty() ? Tensor() : batch[weight_place]};
     ++with_loss;
-    Tensor own = (*output.loss)(targets[i].y, predictions[i], counted_steps(predictions[i], targets[i].weight, true));
+    Tensor own = (*output.loss)(targets[i].y, predictions[i], targets[i].weight);
     if (own.rank() > 0) own = mean(own);
     if (output.loss_metric) count_in(*output.loss_metric, own);
     if (output.weight != 1) own = own * output.weight;
@@ -160,7 +158,7 @@ TensorList TrainingState::body(StepKind kind, Feed feed, const Columns& columns,
     if (output.measured.empty()) resolve_metrics(output, targets[i].y.spec(), predictions[i].spec());
     for (const Measured& one : output.measured)
       one.metric->update(targets[i].y, predictions[i],
-                         counted_steps(predictions[i], one.weighted ? targets[i].weight : Tensor(), false));
+                         counted_steps(predictions[i], one.weighted ? targets[i].weight : Tensor()));
   }
   if (!training) return {};
 

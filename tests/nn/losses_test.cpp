@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "isochron/graph/tape.h"
+#include "isochron/nn/masking.h"
 #include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/shape_ops.h"
@@ -37,7 +38,11 @@ AnyLoss loss_of(const json& test) {
   if (name == "binary_crossentropy") return BinaryCrossentropy(crossentropy);
   if (name == "categorical_crossentropy") return CategoricalCrossentropy(crossentropy);
   if (name == "sparse_categorical_crossentropy")
-    return SparseCategoricalCrossentropy({.from_logits = crossentropy.from_logits, .reduction = reduction});
+    return SparseCategoricalCrossentropy({.from_logits = crossentropy.from_logits,
+                                          .ignore_class = config.contains("ignore_class")
+                                                              ? std::optional(config["ignore_class"].get<int64_t>())
+                                                              : std::nullopt,
+                                          .reduction = reduction});
   if (name == "kl_divergence") return KLDivergence(plain);
   if (name == "hinge") return Hinge(plain);
   if (name == "squared_hinge") return SquaredHinge(plain);
@@ -61,6 +66,26 @@ TEST(Losses, ValuesAndGradientsAreThoseOfKeras) {
     EXPECT_CLOSE(value, tensor_of(test["value"]), rtol, 1e-10);
     EXPECT_CLOSE(tape.gradient(value, prediction), tensor_of(test["gradient"]), 1e-8, 1e-9);
   }
+}
+
+TEST(Losses, StepsAreLeftOutAsInKeras) {
+  const json file = reference::read_file("losses.json");
+  ASSERT_GT(file["masked"].size(), 15u);
+  for (const json& test : file["masked"]) {
+    SCOPED_TRACE(test["config"].dump() + " " + test["reduction"].get<std::string>() +
+                 (test["mask"].is_null() ? "" : " masked") + (test["sample_weight"].is_null() ? "" : " weighted"));
+    const Tensor prediction = tensor_of(test["y_pred"]);
+    if (!test["mask"].is_null()) set_mask(prediction, cast(tensor_of(test["mask"]), DType::boolean));
+    EXPECT_CLOSE((*loss_of(test))(tensor_of(test["y_true"]), prediction, tensor_of(test["sample_weight"])),
+                 tensor_of(test["value"]), 1e-9, 1e-10);
+  }
+}
+
+TEST(Losses, NothingThatCountsIsZero) {
+  const Tensor y = ones({3, 2}), p = zeros({3, 2}), none = zeros({3});
+  for (const LossReduction reduction :
+       {LossReduction::sum_over_batch_size, LossReduction::sum, LossReduction::mean_with_sample_weight})
+    EXPECT_EQ(MeanSquaredError({reduction})(y, p, none).item(), 0);
 }
 
 TEST(Losses, EveryNameIsKnown) {

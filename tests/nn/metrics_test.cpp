@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 
 #include "isochron/ops/create.h"
+#include "isochron/ops/elementwise.h"
+#include "isochron/ops/shape_ops.h"
 #include "reference.h"
 
 namespace isochron {
@@ -18,8 +20,14 @@ std::shared_ptr<Metric> metric_of(const json& test) {
   if (name == "mean") return std::make_shared<Mean>();
   if (name == "accuracy") return std::make_shared<Accuracy>();
   if (name == "auc")
-    return std::make_shared<AUC>(
-        AUCOptions{.num_thresholds = config.value("num_thresholds", 200), .curve = config.value("curve", "ROC")});
+    return std::make_shared<AUC>(AUCOptions{.num_thresholds = config.value("num_thresholds", 200),
+                                            .curve = config.value("curve", "ROC"),
+                                            .summation_method = config.value("summation_method", "interpolation"),
+                                            .thresholds = config.value("thresholds", std::vector<double>()),
+                                            .multi_label = config.value("multi_label", false),
+                                            .num_labels = config.value("num_labels", 0),
+                                            .label_weights = config.value("label_weights", std::vector<double>()),
+                                            .from_logits = config.value("from_logits", false)});
   if (name == "f1") {
     F1Options options{.average = config["average"], .classes = first["y_pred"]["shape"][1]};
     if (config.contains("threshold")) options.threshold = config["threshold"].get<double>();
@@ -109,10 +117,41 @@ TEST(Metrics, NamesOfLossesAreTheirMeans) {
   EXPECT_NEAR(likeness->result().item(), 1, 1e-6);
 }
 
+// The k largest scores by bfloat16, whose numbers are far apart.
+TEST(Metrics, TopKOfNarrowScores) {
+  Precision precision({.top_k = 1});
+  precision.update(tensor({{1.f, 0.f, 0.f}}), cast(tensor({{0.7f, 0.2f, 0.1f}}), DType::bfloat16), {});
+  EXPECT_EQ(precision.result().item(), 1);
+}
+
+TEST(Metrics, TopKAccuracyOfScoresThatAreNotFinite) {
+  const auto accuracy = [](const Tensor& labels, const Tensor& scores) {
+    SparseTopKCategoricalAccuracy metric(2);
+    metric.update(labels, scores, {});
+    return metric.result().item();
+  };
+  // Classes that can't be have a score of minus infinity.
+  const Tensor scores = tensor({{1.f, 2.f, 3.f, -INFINITY}, {2.f, 1.f, 3.f, -INFINITY}});
+  EXPECT_EQ(accuracy(tensor({0, 0}), scores), 0.5);
+  EXPECT_EQ(accuracy(tensor({3, 3}), scores), 0);
+  EXPECT_EQ(accuracy(tensor({0}), tensor({{NAN, 1.f, 2.f}})), 0);
+  EXPECT_EQ(accuracy(tensor({-1}), tensor({{3.f, 1.f, 2.f}})), 0);
+}
+
+TEST(Metrics, F1OverSequences) {
+  const Tensor y = tensor({{1.f, 0.f}, {0.f, 1.f}, {0.f, 1.f}, {1.f, 0.f}}),
+               p = tensor({{.9f, .1f}, {.6f, .4f}, {.2f, .8f}, {.7f, .3f}}), weight = tensor({1.f, 2.f, 1.f, 0.5f});
+  F1Score rows({.average = "macro"}), steps({.average = "macro"});
+  rows.update(y, p, weight);
+  steps.update(reshape(y, {2, 2, 2}), reshape(p, {2, 2, 2}), reshape(weight, {2, 2}));
+  EXPECT_EQ(steps.result().item(), rows.result().item());
+}
+
 TEST(Metrics, NothingSeenIsZero) {
   EXPECT_EQ(Mean().result().item(), 0);
   EXPECT_EQ(Precision().result().item(), 0);
   EXPECT_EQ(AUC().result().item(), 0);
+  EXPECT_EQ(AUC({.multi_label = true}).result().item(), 0);
   EXPECT_EQ(F1Score().result().item(), 0);
 }
 
@@ -125,7 +164,22 @@ TEST(Metrics, SayWhatDoesNotFit) {
   EXPECT_ERROR(Recall({.class_id = 4}).update(zeros({2, 4}), zeros({2, 4}), {}), ValueError,
                "class_id 4 is not among 4 columns");
   EXPECT_ERROR(AUC({.num_thresholds = 1}), ValueError, "at least 2 thresholds, got 1");
+  EXPECT_ERROR(AUC({.num_thresholds = -1}), ValueError, "at least 2 thresholds, got -1");
   EXPECT_ERROR(AUC({.curve = "roc"}), ValueError, "unknown curve \"roc\"");
+  EXPECT_ERROR(AUC({.summation_method = "major"}), ValueError, "unknown summation_method \"major\"");
+  EXPECT_ERROR(AUC({.thresholds = {0.5, 1.5}}), ValueError, "in [0, 1], got 1.5");
+  EXPECT_ERROR(AUC({.num_labels = 3}), ValueError, "num_labels is for multi_label");
+  EXPECT_ERROR(AUC({.multi_label = true, .num_labels = 3}).update(zeros({2, 4}), zeros({2, 4}), {}), ShapeError,
+               "made for 3 labels, got predictions (2, 4)");
+  EXPECT_ERROR(AUC({.label_weights = {1, 2}}).update(zeros({2, 4}), zeros({2, 4}), {}), ShapeError, "2 label_weights");
+  EXPECT_ERROR(TopKCategoricalAccuracy(0), ValueError, "k must be at least 1, got 0");
+  EXPECT_ERROR(SparseCategoricalAccuracy().update(zeros({4}), zeros({4, 4, 3}), {}), ShapeError,
+               "targets (4,) for predictions (4, 4)");
+  EXPECT_ERROR(CategoricalAccuracy().update(zeros({4, 3}), zeros({4, 4, 3}), {}), ShapeError,
+               "needs a target for each");
+  EXPECT_ERROR(SparseTopKCategoricalAccuracy(2).update(zeros({4}), zeros({4, 4, 3}), {}), ShapeError,
+               "needs a target for each");
+  EXPECT_ERROR(F1Score().update(zeros({4}), zeros({4}), {}), ShapeError, "a row of scores for each example");
   EXPECT_ERROR(F1Score({.average = "mean"}), ValueError, "unknown average");
   EXPECT_ERROR(F1Score({.average = "macro", .classes = 3}).update(zeros({2, 4}), zeros({2, 4}), {}), ShapeError,
                "3 classes");

@@ -14,8 +14,12 @@ nlohmann::json read_file(const std::string& name) {
 
 Tensor tensor_of(const nlohmann::json& value) {
   if (value.is_null()) return {};
-  return detail::tensor_from_doubles(value["data"].get<std::vector<double>>(),
-                                     Shape(value["shape"].get<std::vector<int64_t>>()),
+  std::vector<double> data;
+  for (const nlohmann::json& one : value["data"])
+    data.push_back(one.is_boolean()  ? one.get<bool>()
+                   : one.is_string() ? std::stod(one.get<std::string>())  // "nan", "inf", "-inf"
+                                     : one.get<double>());
+  return detail::tensor_from_doubles(data, Shape(value["shape"].get<std::vector<int64_t>>()),
                                      dtype_from_name(value["dtype"].get<std::string>()));
 }
 

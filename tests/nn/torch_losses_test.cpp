@@ -1,7 +1,11 @@
 #include "isochron/nn/torch_losses.h"
 
 #include "isochron/graph/tape.h"
+#include "isochron/nn/loss_modules.h"
 #include "isochron/ops/create.h"
+#include "isochron/ops/elementwise.h"
+#include "isochron/ops/reduce.h"
+#include "isochron/ops/shape_ops.h"
 #include "reference.h"
 
 namespace isochron {
@@ -48,6 +52,36 @@ TEST(TorchLosses, ValuesAndGradientsAreThoseOfPyTorch) {
   }
 }
 
+// A sigmoid in float32 is 1 from 17 on: logarithms are bounded as in PyTorch, and so are their slopes.
+TEST(TorchLosses, CertainPredictionsHaveFiniteGradients) {
+  const Variable x(tensor({0.f, 1.f, 0.f, 1.f}));
+  GradientTape tape;
+  const Tensor value = binary_cross_entropy(x, tensor({0.f, 1.f, 1.f, 0.f}), {.reduction = LossReduction::none});
+  EXPECT_CLOSE(value, tensor({0.f, 0.f, 100.f, 100.f}), 0, 0);
+  EXPECT_TRUE(all(is_finite(tape.gradient(value, x))).item<bool>());
+}
+
+TEST(TorchLosses, RowsThatAreIgnoredMayHoldAnything) {
+  const Tensor x = tensor({{1.f, 2.f}, {NAN, 0.f}}), labels = tensor({1, -100});
+  EXPECT_CLOSE(cross_entropy(x, labels), cross_entropy(slice(x, {0}, {1}), tensor({1})), 1e-6, 0);
+}
+
+TEST(LossModules, KeepTheirOptions) {
+  const Tensor x = tensor({{0.2f, 0.9f}, {0.6f, 0.4f}}), y = tensor({{0.f, 1.f}, {1.f, 0.f}}),
+               labels = tensor({1, -100});
+  const ClassLossOptions classes{.weight = tensor({0.5f, 2.f}), .reduction = LossReduction::sum};
+  const BinaryLossOptions binary{.weight = tensor({0.5f, 2.f})};
+  EXPECT_TRUE(same_elements(nn::MSELoss()(x, y), mse_loss(x, y)));
+  EXPECT_TRUE(same_elements(nn::L1Loss(LossReduction::sum)(x, y), l1_loss(x, y, LossReduction::sum)));
+  EXPECT_TRUE(same_elements(nn::SmoothL1Loss(0.3)(x, y), smooth_l1_loss(x, y, 0.3)));
+  EXPECT_TRUE(same_elements(nn::HuberLoss(0.3)(x, y), huber_loss(x, y, 0.3)));
+  EXPECT_TRUE(same_elements(nn::CrossEntropyLoss(classes)(x, labels), cross_entropy(x, labels, classes)));
+  EXPECT_TRUE(same_elements(nn::NLLLoss()(x, labels), nll_loss(x, labels)));
+  EXPECT_TRUE(same_elements(nn::BCELoss(binary)(x, y), binary_cross_entropy(x, y, binary)));
+  EXPECT_TRUE(same_elements(nn::BCEWithLogitsLoss()(x, y), binary_cross_entropy_with_logits(x, y)));
+  EXPECT_TRUE(same_elements(nn::KLDivLoss({.log_target = true})(x, y), kl_div(x, y, {.log_target = true})));
+}
+
 TEST(TorchLosses, SayWhatDoesNotFit) {
   const Tensor x = zeros({2, 3});
   EXPECT_ERROR(mse_loss(x, zeros({2})), ShapeError, "must have the same shape, got (2, 3) and (2,)");
@@ -57,6 +91,12 @@ TEST(TorchLosses, SayWhatDoesNotFit) {
   EXPECT_ERROR(cross_entropy(x, tensor({1, 2}), {.weight = zeros({2})}), ShapeError, "each of 3 classes");
   EXPECT_ERROR(cross_entropy(x, tensor({1, 2}), {.label_smoothing = 2}), ValueError, "in [0, 1], got 2");
   EXPECT_ERROR(binary_cross_entropy(x, x, {.pos_weight = ones({3})}), ValueError, "with_logits");
+  EXPECT_ERROR(binary_cross_entropy(x, x, {.weight = ones({4, 2, 3})}), ShapeError, "weight must fit the target");
+  EXPECT_ERROR(cross_entropy(x, x, {.weight = ones({1})}), ShapeError, "each of 3 classes, got (1,)");
+  EXPECT_ERROR(nll_loss(zeros({2, 3}, DType::int64), tensor({1, 2})), DTypeError, "must be floating, got int64");
+  EXPECT_ERROR(nll_loss(x, tensor({1, 2}), {.label_smoothing = 0.1}), ValueError, "is for cross_entropy");
+  EXPECT_ERROR(huber_loss(x, x, 0), ValueError, "[huber_loss] delta must be positive, got 0");
+  EXPECT_ERROR(huber_loss(x, zeros({2})), ShapeError, "[huber_loss] input and target");
 }
 
 }  // namespace

@@ -184,7 +184,55 @@ def metric_cases():
         for name, make in (("precision", keras.metrics.Precision), ("recall", keras.metrics.Recall)):
             keras.config.set_floatx("float32")
             yield metric_case(name, make(**config), config, metric_updates("one_hot", "thresholds" in config))
+    keras.config.set_floatx("float32")
+    weights = [0.5, 2.0, 1.0, 0.1]
+    for kind, config in [
+        ("binary", {"from_logits": True}),
+        ("binary", {"summation_method": "majoring"}),
+        ("binary", {"curve": "PR", "summation_method": "minoring"}),
+        ("binary", {"thresholds": [0.9, 0.2, 0.5]}),
+        ("one_hot", {"multi_label": True}),
+        ("one_hot", {"multi_label": True, "num_labels": CLASSES, "label_weights": weights, "curve": "PR"}),
+        ("one_hot", {"label_weights": weights}),
+    ]:
+        for weighted in (False, True):
+            updates = metric_updates(kind, weighted)
+            if config.get("from_logits"):
+                updates = [(y, 4 * p - 2, w) for y, p, w in updates]
+            yield metric_case("auc", keras.metrics.AUC(**config), config, updates)
+
+
+def masked_cases():
+    """Sequences of which the prediction's mask, ignored labels or both leave steps out."""
+    keras.config.set_floatx("float64")
+    steps = (2, 4)
+    scores, labels = rng.normal(size=(*steps, 3)), rng.integers(0, 3, steps)
+    labels[0, 1] = labels[1, 3] = -1
+    mask = np.array([[1, 1, 1, 0], [1, 1, 0, 0]], bool)
+    weights = rng.uniform(0.1, 2.0, steps)
+    for reduction in REDUCTIONS:
+        for masked, ignore, weight in [(True, None, None), (True, -1, None), (True, -1, weights), (False, -1, weights)]:
+            y_true = labels if ignore is not None else np.maximum(labels, 0)
+            loss = keras.losses.SparseCategoricalCrossentropy(
+                from_logits=True, ignore_class=ignore, reduction=None if reduction == "none" else reduction
+            )
+            y_pred = keras.ops.convert_to_tensor(scores)
+            if masked:
+                y_pred._keras_mask = keras.ops.convert_to_tensor(mask)
+            yield {
+                "loss": "sparse_categorical_crossentropy",
+                "config": {"from_logits": True} | ({} if ignore is None else {"ignore_class": ignore}),
+                "reduction": reduction,
+                "y_true": tensor(y_true),
+                "y_pred": tensor(scores),
+                "mask": tensor(mask) if masked else None,
+                "sample_weight": None if weight is None else tensor(weight),
+                "value": tensor(keras.ops.convert_to_numpy(loss(y_true, y_pred, sample_weight=weight))),
+            }
 
 
 if __name__ == "__main__":
-    write("losses.json", {"losses": list(loss_cases()), "metrics": list(metric_cases())})
+    write(
+        "losses.json",
+        {"losses": list(loss_cases()), "metrics": list(metric_cases()), "masked": list(masked_cases())},
+    )

@@ -50,6 +50,8 @@ CASES = [
     ("binary_cross_entropy_with_logits", logits, shares, {"weight": weight, "pos_weight": weight[::-1].copy()}),
     ("kl_div", log_shares, shares, {}),
     ("kl_div", log_shares, log_shares[::-1].copy(), {"log_target": True}),
+    ("smooth_l1_loss", logits, shares, {"beta": 0.0}),
+    ("nll_loss", np.where(np.arange(CLASSES) == 3, -np.inf, log_shares), np.minimum(labels, 2), {}),
 ]
 
 

@@ -223,7 +223,7 @@ TEST(ModelFile, FunctionalModelsKeepSharedAndNestedLayersOutputsAndNames) {
   model.get_layer("inner")->set_trainable(false);
   model.compile({.optimizer = Adam(0.01),
                  .loss = {{"price", "mse"}, {"kind", SparseCategoricalCrossentropy({.from_logits = true})}},
-                 .metrics = {{"kind", {"accuracy", TopKCategoricalAccuracy(2)}}},
+                 .metrics = {{"kind", {"accuracy", SparseTopKCategoricalAccuracy(2)}}},
                  .loss_weights = {{"price", 0.25}, {"kind", 2}},
                  .nan_policy = NanPolicy::skip});
   expect_round_trip(model, {noise({5, 6}, 1), noise({5, 6}, 2)});
