@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "isochron/nn/attention_scores.h"
 #include "isochron/nn/masking.h"
 #include "isochron/ops/attention.h"
 #include "isochron/ops/create.h"
@@ -31,8 +32,6 @@ Tensor four_axes(const Tensor& mask) {
                        "attention_mask must be (batch, T, S), (T, S) or (batch, heads, T, S), got {}", mask.shape());
   }
 }
-
-Tensor both(const Tensor& a, const Tensor& b) { return !a.defined() ? b : !b.defined() ? a : logical_and(a, b); }
 
 }  // namespace
 
@@ -91,19 +90,18 @@ Tensor MultiHeadAttention::project(const Tensor& x, const Projection& to, int64_
   return reshape(y, {x.shape()[0], x.shape()[1], num_heads_, width});
 }
 
-// With dropout of the probabilities they are needed one by one.
-Tensor MultiHeadAttention::dropped(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal) {
+AttentionResult MultiHeadAttention::in_the_open(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
+                                                bool causal, bool training) const {
   const auto by_head = [](const Tensor& x) { return transpose(x, {0, 2, 1, 3}); };
-  Tensor scores = matmul(by_head(q), by_head(k), {.transpose_b = true}) / std::sqrt(static_cast<double>(key_dim_));
-  Tensor seen = mask;
-  if (causal) seen = both(seen, tril(ones({q.shape()[1], k.shape()[1]})) > 0);
-  if (seen.defined()) scores = where(seen, scores, -1e30);
-  const Tensor p = Dropout(options_.dropout).call(softmax(scores), {.training = true});
-  return by_head(matmul(p, by_head(v)));
+  const Tensor scores =
+      matmul(by_head(q), by_head(k), {.transpose_b = true}) / std::sqrt(static_cast<double>(key_dim_));
+  const Tensor probabilities = attention_probabilities(scores, mask, causal);
+  const Tensor kept = Dropout(options_.dropout).call(probabilities, {.training = training});
+  return {by_head(matmul(kept, by_head(v))), probabilities};
 }
 
-Tensor MultiHeadAttention::attend(const Tensor& query, const Tensor& value, const AttentionCall& call,
-                                  const Tensor& value_mask) {
+AttentionResult MultiHeadAttention::attend(const Tensor& query, const Tensor& value, const AttentionCall& call,
+                                           const Tensor& value_mask, bool with_scores) const {
   const Tensor& key = call.key.defined() ? call.key : value;
   const auto projected = [&](const Tensor& x, const Projection& to, int64_t width) {
     return wide(project(x, to, width), options_.dtype);
@@ -115,25 +113,35 @@ Tensor MultiHeadAttention::attend(const Tensor& query, const Tensor& value, cons
     k = rotary_positions(k);
   }
   Tensor mask = call.attention_mask.defined() ? four_axes(call.attention_mask) : Tensor();
-  if (value_mask.defined()) mask = both(mask, expand_dims(expand_dims(value_mask, 1), 1));
+  if (value_mask.defined()) mask = both_masks(mask, expand_dims(expand_dims(value_mask, 1), 1));
   const bool causal = call.use_causal_mask.value_or(options_.use_causal_mask);
-  const Tensor mixed = call.training && options_.dropout > 0 ? dropped(q, k, v, mask, causal)
-                                                             : attention(q, k, v, {.causal = causal, .mask = mask});
+  const bool open = with_scores || (call.training && options_.dropout > 0);
+  const auto [mixed, scores] = open ? in_the_open(q, k, v, mask, causal, call.training)
+                                    : AttentionResult{attention(q, k, v, {.causal = causal, .mask = mask}), {}};
   const int64_t width = num_heads_ * value_dim_, out = output_.kernel.shape()[2];
   Tensor y = matmul(reshape(computed(mixed, options_.dtype), {-1, width}),
                     reshape(computed(output_.kernel, options_.dtype), {width, out}));
   if (output_.bias.defined()) y = y + computed(output_.bias, options_.dtype);
-  return reshape(y, {query.shape()[0], query.shape()[1], out});
+  return {reshape(y, {query.shape()[0], query.shape()[1], out}), with_scores ? given_on(scores) : Tensor()};
 }
 
-Tensor MultiHeadAttention::operator()(const Tensor& query, const Tensor& value, const AttentionCall& call) {
+AttentionResult MultiHeadAttention::look(const Tensor& query, const Tensor& value, const AttentionCall& call,
+                                         bool with_scores) {
   const Tensor& key = call.key.defined() ? call.key : value;
   for (const Tensor* x : {&query, &value, &key}) need_sequence("MultiHeadAttention", x->shape());
   if (!query_.kernel.defined()) build_for(query.shape()[2], key.shape()[2], value.shape()[2]);
   ensure_built(Shape(query.shape().dims().subspan(1)));
-  const Tensor y = attend(query, value, call, both(mask_of(value), call.key.defined() ? mask_of(key) : Tensor()));
-  if (const Tensor mask = mask_of(query); mask.defined()) set_mask(y, mask);
-  return y;
+  const Tensor value_mask = both_masks(mask_of(value), call.key.defined() ? mask_of(key) : Tensor());
+  const AttentionResult result = attend(query, value, call, value_mask, with_scores);
+  if (const Tensor mask = mask_of(query); mask.defined()) set_mask(result.output, mask);
+  return result;
+}
+
+Tensor MultiHeadAttention::operator()(const Tensor& query, const Tensor& value, const AttentionCall& call) {
+  return look(query, value, call, false).output;
+}
+AttentionResult MultiHeadAttention::run(const Tensor& query, const Tensor& value, const AttentionCall& call) {
+  return look(query, value, call, true);
 }
 
 void MultiHeadAttention::build_many(const std::vector<Shape>& inputs) {
@@ -149,12 +157,14 @@ std::vector<Tensor> MultiHeadAttention::call_many(const std::vector<Tensor>& inp
   AttentionCall call{.training = context.training};
   if (inputs.size() > 2) call.key = inputs[2];
   if (inputs.size() > 3) call.attention_mask = inputs[3];
-  return {(*this)(inputs[0], inputs[1], call)};
+  const bool with_scores = options_.return_attention_scores;
+  const AttentionResult result = look(inputs[0], inputs[inputs.size() > 1 ? 1 : 0], call, with_scores);
+  return with_scores ? std::vector{result.output, result.scores} : std::vector{result.output};
 }
 
 Tensor MultiHeadAttention::call(const Tensor& x, const CallContext& context) {
   need_sequence("MultiHeadAttention", x.shape());
-  return attend(x, x, {.training = context.training}, context.mask);
+  return attend(x, x, {.training = context.training}, context.mask, false).output;
 }
 
 namespace {

@@ -3,12 +3,14 @@
 //   MultiHeadAttention attend(4, 32);
 //   Tensor y = attend(x);                                              // self-attention of (batch, time, features)
 //   Tensor z = attend(x, memory, {.use_causal_mask = true});           // x looks at memory
+//   auto [out, scores] = attend.run(x, memory);                        // who looks at what: (batch, heads, T, S)
 //   SymbolicTensor s = attend({query, value});                         // in a functional model; further: key, mask
 //   SymbolicTensor t = TransformerDecoderLayer(4, 256)({x, memory});
 //   Sequential model{Embedding(100, 64), PositionEmbedding(128), TransformerEncoderLayer(4, 256), Dense(100)};
 //
-// Scores are never stored (ops/attention.h), except while training with dropout of the scores. Steps that a mask hides
-// (mask_of(value), attention_mask) are not looked at; the mask of the query passes on to the result.
+// Scores are never stored (ops/attention.h), except where they are asked for and while training with dropout of the
+// scores. Steps that a mask hides (mask_of(value), attention_mask) are not looked at; the mask of the query passes on
+// to the result.
 #pragma once
 
 #include <optional>
@@ -27,14 +29,15 @@ struct MultiHeadAttentionOptions {
   int64_t output_shape = 0;  // features of the result; 0: those of the query
   Initializer kernel_initializer = "glorot_uniform";
   Initializer bias_initializer = "zeros";
-  bool use_causal_mask = false;  // for calls that do not say
-  bool rotary = false;           // turn queries and keys by their positions; key_dim must be even
+  bool use_causal_mask = false;          // for calls that do not say
+  bool rotary = false;                   // turn queries and keys by their positions; key_dim must be even
+  bool return_attention_scores = false;  // calls with lists give output and scores; see AttentionResult
   DType dtype = DType::float32;
   std::string dtype_policy = {};  // see Layer::set_dtype_policy(); empty: as the model says
   std::string name = {};
 };
 ISO_OPTIONS(MultiHeadAttentionOptions, value_dim, dropout, use_bias, output_shape, kernel_initializer, bias_initializer,
-            use_causal_mask, rotary, dtype, dtype_policy, name)
+            use_causal_mask, rotary, return_attention_scores, dtype, dtype_policy, name)
 
 // What a call may say besides query and value.
 struct AttentionCall {
@@ -42,6 +45,11 @@ struct AttentionCall {
   Tensor attention_mask = {};  // bool (batch, T, S), (T, S) or (batch, heads, T, S): true where T sees S
   std::optional<bool> use_causal_mask = {};
   bool training = false;
+};
+
+struct AttentionResult {
+  Tensor output;
+  Tensor scores;  // (batch, heads, T, S): how much T looks at S, before dropout
 };
 
 class MultiHeadAttention : public Layer {
@@ -55,7 +63,10 @@ class MultiHeadAttention : public Layer {
   using Layer::operator();
   // query (batch, T, features), value (batch, S, features) -> (batch, T, features).
   Tensor operator()(const Tensor& query, const Tensor& value, const AttentionCall& call = {});
+  // With the scores, which are then computed in the open: memory for all of them.
+  AttentionResult run(const Tensor& query, const Tensor& value, const AttentionCall& call = {});
   // The same by lists: query, value, and if wanted key and attention_mask. ValueError for more.
+  bool many() const override { return options_.return_attention_scores; }
   bool takes_lists() const override { return true; }
   void build_many(const std::vector<Shape>& inputs) override;
   std::vector<Tensor> call_many(const std::vector<Tensor>& inputs, const CallContext& context) override;
@@ -69,8 +80,12 @@ class MultiHeadAttention : public Layer {
   Projection add_projection(const char* name, int64_t features, int64_t width);
   void build_for(int64_t query, int64_t key, int64_t value);
   Tensor project(const Tensor& x, const Projection& to, int64_t width) const;
-  Tensor attend(const Tensor& query, const Tensor& value, const AttentionCall& call, const Tensor& value_mask);
-  Tensor dropped(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal);
+  AttentionResult look(const Tensor& query, const Tensor& value, const AttentionCall& call, bool with_scores);
+  AttentionResult attend(const Tensor& query, const Tensor& value, const AttentionCall& call, const Tensor& value_mask,
+                         bool with_scores) const;
+  // By probabilities that are stored: for those who ask for them, and where dropout picks some of them.
+  AttentionResult in_the_open(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal,
+                              bool training) const;
 
   int64_t num_heads_, key_dim_, value_dim_;
   MultiHeadAttentionOptions options_;

@@ -14,7 +14,7 @@ void check_sizes(const char* what, int64_t height, int64_t width) {
     fail<ValueError>(what, "height and width must be at least 1, got {} and {}", height, width);
 }
 
-Tensor images_of(const char* what, const Tensor& x) {
+Tensor images_of(std::string_view what, const Tensor& x) {
   if (x.rank() != 4) fail<ShapeError>(what, "takes images (batch, rows, columns, channels), got shape {}", x.shape());
   return is_floating(x.dtype()) ? x : cast(x, DType::float32);
 }
@@ -62,11 +62,6 @@ Tensor middle(const Tensor& x, int64_t height, int64_t width) {
   const int64_t rows = x.shape()[1], columns = x.shape()[2];
   if (rows < height || columns < width) return covered(x, height, width, true);
   return cut(x, (rows - height) / 2, (columns - width) / 2, height, width);
-}
-
-// One number for each image, to be broadcast over it.
-Tensor one_each(const Tensor& x, double low, double high) {
-  return random_uniform({x.shape()[0], 1, 1, 1}, low, high, {.dtype = x.dtype()});
 }
 
 // Where a pixel outside is read, by the mode; whole numbers as floats.
@@ -134,37 +129,43 @@ Tensor CenterCrop::call(const Tensor& x, const CallContext&) {
   return middle(images_of("CenterCrop", x), height_, width_);
 }
 
-RandomFlip::RandomFlip(const std::string& mode, LayerOptions options)
-    : mode_(mode), horizontal_(mode != "vertical"), vertical_(mode != "horizontal") {
+Tensor RandomImageLayer::drawn(const Shape& shape, double low, double high) const {
+  return random_uniform(shape, low, high, {.key = key_.next()});
+}
+Tensor RandomImageLayer::one_each(const Tensor& images, double low, double high) const {
+  return cast(drawn({images.shape()[0], 1, 1, 1}, low, high), images.dtype());
+}
+
+RandomFlip::RandomFlip(const std::string& mode, NoiseOptions options)
+    : RandomImageLayer(options.seed, options.name), mode_(mode), options_(std::move(options)) {
   if (mode != "horizontal" && mode != "vertical" && mode != "horizontal_and_vertical")
     fail<ValueError>("RandomFlip", "unknown mode \"{}\"{}", mode,
                      did_you_mean(mode, {"horizontal", "vertical", "horizontal_and_vertical"}));
-  set_name(std::move(options.name));
 }
 Tensor RandomFlip::call(const Tensor& x, const CallContext& context) {
   Tensor y = images_of("RandomFlip", x);
   if (!context.training) return y;
-  if (horizontal_) y = where(one_each(y, 0, 1) < 0.5, flip(y, {2}), y);
-  if (vertical_) y = where(one_each(y, 0, 1) < 0.5, flip(y, {1}), y);
+  if (mode_ != "vertical") y = where(one_each(y, 0, 1) < 0.5, flip(y, {2}), y);
+  if (mode_ != "horizontal") y = where(one_each(y, 0, 1) < 0.5, flip(y, {1}), y);
   return y;
 }
 
-RandomCrop::RandomCrop(int64_t height, int64_t width, LayerOptions options) : height_(height), width_(width) {
+RandomCrop::RandomCrop(int64_t height, int64_t width, NoiseOptions options)
+    : RandomImageLayer(options.seed, options.name), height_(height), width_(width), options_(std::move(options)) {
   check_sizes("RandomCrop", height, width);
-  set_name(std::move(options.name));
 }
 Tensor RandomCrop::call(const Tensor& x, const CallContext& context) {
   const Tensor images = images_of("RandomCrop", x);
   const int64_t rows = images.shape()[1], columns = images.shape()[2];
   if (!context.training || rows < height_ || columns < width_) return middle(images, height_, width_);
-  const Tensor top = random_integers({1}, 0, rows - height_ + 1), left = random_integers({1}, 0, columns - width_ + 1);
+  const auto first = [&](int64_t spare) { return cast(drawn({1}, 0, static_cast<double>(spare + 1)), DType::int64); };
+  const Tensor top = first(rows - height_), left = first(columns - width_);
   return gather(gather(images, top + arange(height_), 1), left + arange(width_), 2);
 }
 
 RandomContrast::RandomContrast(double factor, RandomContrastOptions options)
-    : factor_(factor), options_(std::move(options)) {
+    : RandomImageLayer(options.seed, options.name), factor_(factor), options_(std::move(options)) {
   if (!(factor >= 0 && factor <= 1)) fail<ValueError>("RandomContrast", "factor must be in [0, 1], got {}", factor);
-  set_name(options_.name);
 }
 Tensor RandomContrast::call(const Tensor& x, const CallContext& context) {
   const Tensor images = images_of("RandomContrast", x);
@@ -174,27 +175,23 @@ Tensor RandomContrast::call(const Tensor& x, const CallContext& context) {
               options_.value_range.second);
 }
 
-RandomAffine::RandomAffine(const char* class_name, RandomImageOptions options) : options_(std::move(options)) {
+RandomAffine::RandomAffine(const char* class_name, RandomImageOptions options)
+    : RandomImageLayer(options.seed, options.name), options_(std::move(options)) {
   const std::vector<std::string_view> modes{"reflect", "constant", "nearest"};
   if (std::find(modes.begin(), modes.end(), options_.fill_mode) == modes.end())
     fail<ValueError>(class_name, "unknown fill_mode \"{}\"{}", options_.fill_mode,
                      did_you_mean(options_.fill_mode, modes));
-  set_name(options_.name);
 }
 Tensor RandomAffine::call(const Tensor& x, const CallContext& context) {
-  const Tensor images = images_of("RandomAffine", x);
+  const Tensor images = images_of(class_name(), x);
   if (!context.training) return images;
   return affine_transform(images, transforms(images.shape()[0], images.shape()[1], images.shape()[2]), options_);
 }
 
-namespace {
-Tensor drawn(int64_t batch, const FactorRange& range) { return random_uniform({batch, 1}, range.low, range.high); }
-}  // namespace
-
 RandomRotation::RandomRotation(FactorRange factor, RandomImageOptions options)
     : RandomAffine("RandomRotation", std::move(options)), factor_(factor) {}
 Tensor RandomRotation::transforms(int64_t batch, int64_t rows, int64_t columns) const {
-  const Tensor angle = drawn(batch, factor_) * (2 * std::numbers::pi);
+  const Tensor angle = factors(batch, factor_) * (2 * std::numbers::pi);
   const Tensor c = cos(angle), s = sin(angle);
   const double x = static_cast<double>(columns - 1) / 2, y = static_cast<double>(rows - 1) / 2;
   return concat({c, -s, x - (c * x - s * y), s, c, y - (s * x + c * y)}, 1);
@@ -206,8 +203,8 @@ RandomTranslation::RandomTranslation(FactorRange height_factor, FactorRange widt
       width_factor_(width_factor) {}
 Tensor RandomTranslation::transforms(int64_t batch, int64_t rows, int64_t columns) const {
   const Tensor one = ones({batch, 1}), zero = zeros({batch, 1});
-  return concat({one, zero, drawn(batch, width_factor_) * static_cast<double>(-columns), zero, one,
-                 drawn(batch, height_factor_) * static_cast<double>(-rows)},
+  return concat({one, zero, factors(batch, width_factor_) * static_cast<double>(-columns), zero, one,
+                 factors(batch, height_factor_) * static_cast<double>(-rows)},
                 1);
 }
 
@@ -216,8 +213,8 @@ RandomZoom::RandomZoom(FactorRange factor, RandomImageOptions options)
 RandomZoom::RandomZoom(FactorRange height_factor, FactorRange width_factor, RandomImageOptions options)
     : RandomAffine("RandomZoom", std::move(options)), height_factor_(height_factor), width_factor_(width_factor) {}
 Tensor RandomZoom::transforms(int64_t batch, int64_t rows, int64_t columns) const {
-  const Tensor zoom_y = 1 + drawn(batch, height_factor_);
-  const Tensor zoom_x = width_factor_ ? 1 + drawn(batch, *width_factor_) : zoom_y;
+  const Tensor zoom_y = 1 + factors(batch, height_factor_);
+  const Tensor zoom_x = width_factor_ ? 1 + factors(batch, *width_factor_) : zoom_y;
   const double x = static_cast<double>(columns - 1) / 2, y = static_cast<double>(rows - 1) / 2;
   const Tensor zero = zeros({batch, 1});
   return concat({zoom_x, zero, (1 - zoom_x) * x, zero, zoom_y, (1 - zoom_y) * y}, 1);

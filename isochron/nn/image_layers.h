@@ -3,13 +3,14 @@
 //   Sequential augment{RandomFlip("horizontal"), RandomRotation(0.1), RandomZoom(0.2), RandomContrast(0.2)};
 //   Sequential model{Input({180, 160, 3}), Resizing(128, 128), augment, Rescaling(1. / 255), Conv2D(32, 3), …};
 //
-// The random ones change images while training only, each image in its own way; numbers are drawn inside the plan.
+// The random ones change images while training only, each image in its own way; numbers are drawn inside the plan, with
+// a `seed` from a sequence of the layer's own, otherwise following set_seed().
 // Results are float32 unless the input is floating. Names, arguments and defaults are Keras'.
 #pragma once
 
 #include <optional>
 
-#include "isochron/nn/layer.h"
+#include "isochron/nn/noise.h"
 
 namespace isochron {
 
@@ -56,41 +57,60 @@ class FactorRange {
 struct RandomImageOptions {
   std::string fill_mode = "reflect";  // or "constant", "nearest": what lies outside the image
   double fill_value = 0;
+  std::optional<uint64_t> seed = {};
   std::string name = {};
 };
-ISO_OPTIONS(RandomImageOptions, fill_mode, fill_value, name)
+ISO_OPTIONS(RandomImageOptions, fill_mode, fill_value, seed, name)
 
-class RandomFlip : public Layer {
+// A layer that draws random numbers while training.
+class RandomImageLayer : public Layer {
  public:
-  explicit RandomFlip(const std::string& mode = "horizontal_and_vertical", LayerOptions options = {});
+  std::vector<Variable> state() const override { return key_.state(); }
+
+ protected:
+  RandomImageLayer(std::optional<uint64_t> seed, std::string name) : key_(seed) { set_name(std::move(name)); }
+  // In [low, high).
+  Tensor drawn(const Shape& shape, double low, double high) const;
+  // One number for each image, to be broadcast over it.
+  Tensor one_each(const Tensor& images, double low, double high) const;
+
+ private:
+  NoiseKey key_;
+};
+
+class RandomFlip : public RandomImageLayer {
+ public:
+  explicit RandomFlip(const std::string& mode = "horizontal_and_vertical", NoiseOptions options = {});
   ISO_LAYER(RandomFlip)
-  ISO_ARGUMENTS(mode_)
+  ISO_ARGUMENTS(mode_, options_)
   Tensor call(const Tensor& x, const CallContext& context) override;
 
  private:
   std::string mode_;
-  bool horizontal_, vertical_;
+  NoiseOptions options_;
 };
 
 // While training a part at a random place, the same for the batch; otherwise the middle.
-class RandomCrop : public Layer {
+class RandomCrop : public RandomImageLayer {
  public:
-  RandomCrop(int64_t height, int64_t width, LayerOptions options = {});
+  RandomCrop(int64_t height, int64_t width, NoiseOptions options = {});
   ISO_LAYER(RandomCrop)
-  ISO_ARGUMENTS(height_, width_)
+  ISO_ARGUMENTS(height_, width_, options_)
   Tensor call(const Tensor& x, const CallContext& context) override;
 
  private:
   int64_t height_, width_;
+  NoiseOptions options_;
 };
 
 // Differences from the mean of each channel, times a number in [1 - factor, 1 + factor], clipped to the range.
 struct RandomContrastOptions {
   std::pair<double, double> value_range = {0, 255};
+  std::optional<uint64_t> seed = {};
   std::string name = {};
 };
-ISO_OPTIONS(RandomContrastOptions, value_range, name)
-class RandomContrast : public Layer {
+ISO_OPTIONS(RandomContrastOptions, value_range, seed, name)
+class RandomContrast : public RandomImageLayer {
  public:
   explicit RandomContrast(double factor, RandomContrastOptions options = {});
   ISO_LAYER(RandomContrast)
@@ -104,7 +124,7 @@ class RandomContrast : public Layer {
 
 // Rotated, moved and scaled images have one way of being made: for each of them the place in the original from which a
 // pixel comes.
-class RandomAffine : public Layer {
+class RandomAffine : public RandomImageLayer {
  public:
   Tensor call(const Tensor& x, const CallContext& context) final;
 
@@ -112,6 +132,8 @@ class RandomAffine : public Layer {
   RandomAffine(const char* class_name, RandomImageOptions options);
   // (batch, 6) as affine_transform() takes them.
   virtual Tensor transforms(int64_t batch, int64_t rows, int64_t columns) const = 0;
+  // (batch, 1)
+  Tensor factors(int64_t batch, const FactorRange& range) const { return drawn({batch, 1}, range.low, range.high); }
   RandomImageOptions options_;
 };
 

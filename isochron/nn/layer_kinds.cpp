@@ -17,12 +17,12 @@ void add_builtin_kinds<Layer>() {
                DepthwiseConv2D, SeparableConv1D, SeparableConv2D, MaxPooling1D, MaxPooling2D, MaxPooling3D,
                AveragePooling1D, AveragePooling2D, AveragePooling3D)
   ISO_FOR_EACH(ISO_KIND, GlobalMaxPooling1D, GlobalMaxPooling2D, GlobalMaxPooling3D, GlobalAveragePooling1D,
-               GlobalAveragePooling2D, GlobalAveragePooling3D, UpSampling1D, UpSampling2D, ZeroPadding1D, ZeroPadding2D,
-               Cropping1D, Cropping2D)
+               GlobalAveragePooling2D, GlobalAveragePooling3D, UpSampling1D, UpSampling2D, UpSampling3D, ZeroPadding1D,
+               ZeroPadding2D, ZeroPadding3D, Cropping1D, Cropping2D, Cropping3D)
   ISO_FOR_EACH(ISO_KIND, Add, Subtract, Multiply, Average, Maximum, Minimum, Concatenate, Dot, BatchNormalization,
-               LayerNormalization, GroupNormalization, RMSNormalization, SpatialDropout1D, SpatialDropout2D,
-               GaussianNoise, GaussianDropout, AlphaDropout)
-  ISO_FOR_EACH(ISO_KIND, ReLU, LeakyReLU, ELU, PReLU, Softmax, Permute, RepeatVector)
+               LayerNormalization, GroupNormalization, RMSNormalization, UnitNormalization, SpatialDropout1D,
+               SpatialDropout2D, SpatialDropout3D, GaussianNoise, GaussianDropout, AlphaDropout)
+  ISO_FOR_EACH(ISO_KIND, ReLU, LeakyReLU, ELU, PReLU, Softmax, Permute, RepeatVector, Attention, AdditiveAttention)
   ISO_FOR_EACH(ISO_KIND, Resizing, CenterCrop, RandomCrop, RandomFlip, RandomRotation, RandomZoom, RandomTranslation,
                RandomContrast, Discretization, CategoryEncoding)
 #undef ISO_KIND

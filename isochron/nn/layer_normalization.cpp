@@ -105,4 +105,17 @@ Tensor RMSNormalization::call(const Tensor& x, const CallContext&) {
   return given_on(rms_norm(wide(x, options_.dtype), scale_, options_.epsilon));
 }
 
+UnitNormalization::UnitNormalization(UnitNormalizationOptions options) : options_(std::move(options)) {
+  if (options_.axis.empty()) fail<ValueError>("UnitNormalization", "needs at least one axis");
+  set_name(options_.name);
+}
+
+Tensor UnitNormalization::call(const Tensor& x, const CallContext&) {
+  Axes axes;
+  for (const int64_t axis : options_.axis) axes.push_back(normalize_axis("UnitNormalization", axis, x.rank()));
+  constexpr double kLeast = 1e-12;  // length that is divided by
+  const Tensor input = wide(x, DType::float32);
+  return given_on(input * rsqrt(maximum(sum(square(input), axes, true), kLeast * kLeast)));
+}
+
 }  // namespace isochron

@@ -1,4 +1,4 @@
-// Normalisation of each example by itself: LayerNormalization, GroupNormalization, RMSNormalization.
+// Normalisation of each example by itself: LayerNormalization, GroupNormalization, RMSNormalization, UnitNormalization.
 //
 //   LayerNormalization({.epsilon = 1e-5});
 //   GroupNormalization({.groups = 8});               // -1: one group a channel
@@ -105,5 +105,25 @@ class RMSNormalization : public Layer {
   Variable scale_;
 };
 using RMSNorm = RMSNormalization;
+
+struct UnitNormalizationOptions {
+  std::vector<int64_t> axis = {-1};  // along which squares sum to 1
+  std::string name = {};
+};
+ISO_OPTIONS(UnitNormalizationOptions, axis, name)
+
+// Vectors of length 1; those of length 0 stay.
+class UnitNormalization : public Layer {
+ public:
+  explicit UnitNormalization(UnitNormalizationOptions options = {});
+  ISO_LAYER(UnitNormalization)
+  ISO_ARGUMENTS(options_)
+  bool supports_masking() const override { return true; }
+  Tensor call(const Tensor& x, const CallContext& context) override;
+  Shape output_shape(const Shape& input) const override { return input; }
+
+ private:
+  UnitNormalizationOptions options_;
+};
 
 }  // namespace isochron

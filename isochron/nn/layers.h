@@ -16,6 +16,7 @@
 #include "isochron/nn/merge_layers.h"
 #include "isochron/nn/noise.h"
 #include "isochron/nn/normalization.h"
+#include "isochron/nn/plain_attention.h"
 #include "isochron/nn/pool_layers.h"
 #include "isochron/nn/recompute_layer.h"
 #include "isochron/nn/recurrent.h"

@@ -1,14 +1,9 @@
 #include "isochron/nn/modules.h"
 
 #include "isochron/nn/dropout.h"
-#include "isochron/ops/elementwise.h"
 #include "isochron/ops/shape_ops.h"
 
 namespace isochron::nn {
-
-Tensor ReLU::forward(Tensor x) { return relu(x); }
-Tensor Tanh::forward(Tensor x) { return tanh(x); }
-Tensor Sigmoid::forward(Tensor x) { return sigmoid(x); }
 
 Dropout::Dropout(double p) : p_(p) {
   if (!(p >= 0 && p <= 1)) fail<ValueError>("Dropout", "p must be in [0, 1], got {}", p);

@@ -1,12 +1,15 @@
-// All modules: Linear, convolution and pooling, a chain of modules, and small ones without parameters.
+// All modules: Linear, convolution and pooling, activations, losses, a chain of modules, and small ones without
+// parameters.
 //
 //   nn::Sequential net{nn::Flatten(), nn::Linear(784, 128), nn::ReLU(), nn::Dropout(0.2), nn::Linear(128, 10)};
 #pragma once
 
 #include <initializer_list>
 
+#include "isochron/nn/activation_modules.h"
 #include "isochron/nn/conv_modules.h"
 #include "isochron/nn/linear.h"
+#include "isochron/nn/loss_modules.h"
 #include "isochron/nn/module.h"
 #include "isochron/nn/norm_modules.h"
 #include "isochron/nn/sequence_modules.h"
@@ -15,15 +18,6 @@ namespace isochron::nn {
 
 struct Identity : Module {
   Tensor forward(Tensor x) override { return x; }
-};
-struct ReLU : Module {
-  Tensor forward(Tensor x) override;
-};
-struct Tanh : Module {
-  Tensor forward(Tensor x) override;
-};
-struct Sigmoid : Module {
-  Tensor forward(Tensor x) override;
 };
 
 // While training, zeroes each element with probability p and scales the others by 1 / (1 - p).

@@ -35,6 +35,15 @@ class SpatialDropout2D : public Dropout {
   ISO_ARGUMENTS(rate_, NoiseOptions{.seed = options_.seed})
 };
 
+// (batch, depth, height, width, channels).
+class SpatialDropout3D : public Dropout {
+ public:
+  explicit SpatialDropout3D(double rate, NoiseOptions options = {})
+      : Dropout(rate, {.noise_shape = {-1, 1, 1, 1, -1}, .seed = options.seed, .name = std::move(options.name)}) {}
+  ISO_LAYER(SpatialDropout3D)
+  ISO_ARGUMENTS(rate_, NoiseOptions{.seed = options_.seed})
+};
+
 // What the layers below share: they change x while training and need a floating input.
 class NoiseLayer : public Layer {
  public:

@@ -1,4 +1,5 @@
-// Layers that make images and sequences larger or smaller without weights, with Keras' names, arguments and defaults.
+// Layers that make images, sequences and volumes larger or smaller without weights, with Keras' names, arguments and
+// defaults.
 //
 //   UpSampling2D(2, {.interpolation = "bilinear"});
 //   ZeroPadding2D({{1, 0}, {2, 2}});                             // (top, bottom), (left, right)
@@ -10,7 +11,7 @@
 namespace isochron {
 
 struct UpSamplingOptions {
-  std::string interpolation = "nearest";  // or "bilinear"
+  std::string interpolation = "nearest";  // or "bilinear": linear along every spatial axis
   std::string data_format = "channels_last";
   std::string name = {};
 };
@@ -37,6 +38,13 @@ struct UpSampling2D : UpSampling {
   ISO_ARGUMENTS(size_, options_)
   explicit UpSampling2D(Sizes size = 2, const UpSamplingOptions& options = {})
       : UpSampling("UpSampling2D", 2, size, options) {}
+};
+
+struct UpSampling3D : UpSampling {
+  ISO_LAYER(UpSampling3D)
+  ISO_ARGUMENTS(size_, options_)
+  explicit UpSampling3D(Sizes size = 2, const UpSamplingOptions& options = {})
+      : UpSampling("UpSampling3D", 3, size, options) {}
 };
 
 // Elements before and after each spatial axis: `1` on all sides, `{1, 2}` one number an axis (with a single axis:
@@ -85,6 +93,11 @@ struct ZeroPadding2D : ZeroPadding {
   explicit ZeroPadding2D(const Borders& padding = 1, const BorderOptions& options = {})
       : ZeroPadding("ZeroPadding2D", 2, padding, options) {}
 };
+struct ZeroPadding3D : ZeroPadding {
+  ISO_LAYER(ZeroPadding3D)
+  explicit ZeroPadding3D(const Borders& padding = 1, const BorderOptions& options = {})
+      : ZeroPadding("ZeroPadding3D", 3, padding, options) {}
+};
 
 class Cropping : public SpatialLayer {
  public:
@@ -109,6 +122,11 @@ struct Cropping2D : Cropping {
   ISO_LAYER(Cropping2D)
   explicit Cropping2D(const Borders& cropping = 0, const BorderOptions& options = {})
       : Cropping("Cropping2D", 2, cropping, options) {}
+};
+struct Cropping3D : Cropping {
+  ISO_LAYER(Cropping3D)
+  explicit Cropping3D(const Borders& cropping = 1, const BorderOptions& options = {})
+      : Cropping("Cropping3D", 3, cropping, options) {}
 };
 
 }  // namespace isochron

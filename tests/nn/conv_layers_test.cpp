@@ -74,6 +74,11 @@ Layers all_layers() {
       {"zero_padding2d_symmetric", layer<ZeroPadding2D>(Borders{1, 2})},
       {"cropping1d", layer<Cropping1D>(Borders{1, 2})},
       {"cropping2d", layer<Cropping2D>(Borders{{1, 0}, {1, 2}})},
+      {"up_sampling3d", layer<UpSampling3D>(Sizes{2, 1, 3})},
+      {"zero_padding3d", layer<ZeroPadding3D>(Borders{{1, 0}, {2, 1}, {0, 3}})},
+      {"zero_padding3d_symmetric", layer<ZeroPadding3D>(Borders{1, 0, 2})},
+      {"cropping3d", layer<Cropping3D>(Borders{{1, 0}, {0, 2}, {1, 1}})},
+      {"cropping3d_default", layer<Cropping3D>()},
   };
 }
 

@@ -61,7 +61,9 @@ TEST_P(ActivationGradient, OfADenseLayer) {
 INSTANTIATE_TEST_SUITE_P(All, ActivationGradient,
                          testing::Values("linear", "relu", "leaky_relu", "elu", "selu", "gelu", "silu", "softplus",
                                          "softsign", "sigmoid", "hard_sigmoid", "tanh", "exponential", "mish",
-                                         "softmax", "log_softmax", "log_sigmoid", "hard_silu"),
+                                         "softmax", "log_softmax", "log_sigmoid", "hard_silu", "hard_tanh", "celu",
+                                         "hard_shrink", "soft_shrink", "tanh_shrink", "squareplus", "sparse_plus",
+                                         "sparse_sigmoid", "sparsemax"),
                          [](const auto& test) { return std::string(test.param); });
 
 TEST(LayerGradient, FlowsThroughAChainOfAllLayers) {

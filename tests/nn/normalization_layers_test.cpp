@@ -31,6 +31,9 @@ std::shared_ptr<Layer> layer_of(const std::string& name, const json& o) {
   if (name == "GroupNormalization")
     return std::make_shared<GroupNormalization>(
         GroupNormalizationOptions{.groups = o.value("groups", 32), .dtype = kReal});
+  if (name == "UnitNormalization")
+    return std::make_shared<UnitNormalization>(
+        UnitNormalizationOptions{.axis = o.value("axis", std::vector<int64_t>{-1})});
   return std::make_shared<RMSNormalization>(RMSNormalizationOptions{.dtype = kReal});
 }
 
@@ -51,7 +54,9 @@ void expect_batch(const json& batch, const std::vector<Variable>& variables,
 
 TEST(NormLayers, TrainAsKerasDoes) {
   const json file = reference::read_file("normalization.json");
-  for (const json& one : file["keras"]) {
+  std::vector<json> cases = file["keras"];
+  cases.insert(cases.end(), file["unit"].begin(), file["unit"].end());
+  for (const json& one : cases) {
     const std::string name = one["layer"];
     SCOPED_TRACE(name + one["options"].dump());
     const std::shared_ptr<Layer> layer = layer_of(name, one["options"]);

@@ -79,6 +79,33 @@ TEST(ImageLayers, RandomOnesChangeImagesWhileTrainingOnly) {
   EXPECT_ERROR(CenterCrop(2, 2)(zeros({2, 3})), ShapeError, "takes images");
 }
 
+TEST(ImageLayers, ASeedGivesItsOwnSequence) {
+  const Tensor x = images();
+  const auto check = [&](const std::function<AnyLayer(std::optional<uint64_t>)>& make) {
+    const AnyLayer first = make(5), again = make(5), other = make(6);
+    SCOPED_TRACE(first.get()->class_name());
+    const auto drawn = [&](const AnyLayer& layer) {
+      Tensor all = (*layer.get())(x, {.training = true});
+      for (int i = 1; i < 12; ++i) all = concat({all, (*layer.get())(x, {.training = true})});
+      return all.eval();
+    };
+    set_seed(1);
+    const Tensor sequence = drawn(first);
+    set_seed(2);
+    EXPECT_TRUE(same_elements(drawn(again), sequence));
+    EXPECT_FALSE(allclose(drawn(other), sequence));
+    EXPECT_FALSE(allclose(drawn(first), sequence));
+    EXPECT_EQ(first.get()->state().size(), 1u);
+  };
+  using Seed = std::optional<uint64_t>;
+  check([](Seed seed) { return RandomFlip("horizontal", {.seed = seed}); });
+  check([](Seed seed) { return RandomCrop(4, 3, {.seed = seed}); });
+  check([](Seed seed) { return RandomContrast(0.9, {.seed = seed}); });
+  check([](Seed seed) { return RandomRotation(0.3, {.seed = seed}); });
+  check([](Seed seed) { return RandomZoom(0.3, {.seed = seed}); });
+  check([](Seed seed) { return RandomTranslation(0.4, 0.4, {.seed = seed}); });
+}
+
 TEST(ImageLayers, TrainAsPartOfAModel) {
   const auto in = Input({7, 6, 2}, {.dtype = DType::uint8});
   Sequential augment{RandomFlip(), RandomRotation(0.1), RandomZoom(0.1)};

@@ -52,14 +52,21 @@ LAYERS = {
     "cropping1d": (k.Cropping1D((1, 2), **double), (2, 5, 2)),
     "cropping2d": (k.Cropping2D(((1, 0), (1, 2)), **double), (1, 4, 5, 2)),
 }
+VOLUMES = {
+    "up_sampling3d": (k.UpSampling3D((2, 1, 3), **double), (1, 2, 3, 2, 2)),
+    "zero_padding3d": (k.ZeroPadding3D(((1, 0), (2, 1), (0, 3)), **double), (1, 2, 1, 3, 2)),
+    "zero_padding3d_symmetric": (k.ZeroPadding3D((1, 0, 2), **double), (1, 2, 2, 1, 1)),
+    "cropping3d": (k.Cropping3D(((1, 0), (0, 2), (1, 1)), **double), (1, 3, 4, 3, 2)),
+    "cropping3d_default": (k.Cropping3D(**double), (1, 3, 4, 5, 1)),
+}
 
 
 def normal(*shape):
     return np.round(rng.normal(size=shape), 3)
 
 
-def layer_cases():
-    for name, (layer, shape) in LAYERS.items():
+def layer_cases(layers):
+    for name, (layer, shape) in layers.items():
         x = normal(*shape)
         layer.build(shape)
         weights = [normal(*w.shape) for w in layer.get_weights()]
@@ -116,7 +123,8 @@ def curve():
 
 
 def main():
-    write("conv_layers.json", {"layers": list(layer_cases()), "modules": list(module_cases()), "curve": [curve()]})
+    layers, modules, trained = list(layer_cases(LAYERS)), list(module_cases()), [curve()]
+    write("conv_layers.json", {"layers": layers + list(layer_cases(VOLUMES)), "modules": modules, "curve": trained})
 
 
 if __name__ == "__main__":

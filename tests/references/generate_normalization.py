@@ -108,5 +108,9 @@ write(
             torch_case("GroupNorm", torch.nn.GroupNorm(2, 6), {"groups": 2, "features": 6}, (2, 6, 3, 2)),
             torch_case("RMSNorm", torch.nn.RMSNorm(5, eps=1e-6), {"features": 5, "eps": 1e-6}, (4, 5)),
         ],
+        "unit": [
+            keras_case("UnitNormalization", layers.UnitNormalization(), {}, (3, 2, 9)),
+            keras_case("UnitNormalization", layers.UnitNormalization(axis=[1, 2]), {"axis": [1, 2]}, (2, 3, 5)),
+        ],
     },
 )

@@ -79,6 +79,7 @@ const std::map<std::string, LayerCase>& layer_cases() {
     add(of(ELU({.alpha = 0.5}), flat));
     add(of(PReLU({.alpha_initializer = initializers::constant(0.3), .shared_axes = {1}}), image));
     add(of(Softmax({.axis = 1}), image));
+    add(of(UnitNormalization({.axis = {1, 2}}), sequence));
     add(of(Dropout(0.25, {.noise_shape = {-1, 1}, .seed = 5}), flat));
     add(of(Rescaling(0.5, -2), flat));
     add(of(Normalization({.axis = {1}, .mean = noise({6}), .variance = abs(noise({6})).eval()}), flat));
@@ -122,10 +123,13 @@ const std::map<std::string, LayerCase>& layer_cases() {
     add(of(GlobalAveragePooling3D(), volume));
     add(of(UpSampling1D(3), sequence));
     add(of(UpSampling2D({2, 3}, {.interpolation = "bilinear"}), image));
+    add(of(UpSampling3D({1, 2, 3}, {.interpolation = "bilinear", .data_format = "channels_first"}), volume));
     add(of(ZeroPadding1D({1, 2}), sequence));
     add(of(ZeroPadding2D({{1, 0}, {2, 2}}, {.data_format = "channels_first"}), image));
+    add(of(ZeroPadding3D({{1, 0}, {2, 2}, {0, 3}}), volume));
     add(of(Cropping1D({1, 2}), sequence));
     add(of(Cropping2D({{1, 0}, {0, 2}}), image));
+    add(of(Cropping3D({1, 0, 1}, {.data_format = "channels_first"}), noise({1, 2, 4, 3, 4})));
     add(of(BatchNormalization({.momentum = 0.9, .scale = false, .beta_initializer = initializers::constant(0.5)}),
            image));
     add(of(LayerNormalization({.axis = {1, 2}, .epsilon = 1e-4}), sequence));
@@ -133,17 +137,18 @@ const std::map<std::string, LayerCase>& layer_cases() {
     add(of(RMSNormalization({.epsilon = 1e-4}), sequence));
     add(of(SpatialDropout1D(0.3, {.seed = 8}), sequence));
     add(of(SpatialDropout2D(0.3), image));
+    add(of(SpatialDropout3D(0.3, {.seed = 4}), volume));
     add(of(GaussianNoise(0.4, {.seed = 2}), flat));
     add(of(GaussianDropout(0.4), flat));
     add(of(AlphaDropout(0.2), flat));
     add(of(Resizing(4, 5, {.interpolation = "nearest", .crop_to_aspect_ratio = true}), image));
     add(of(CenterCrop(3, 4), image));
-    add(of(RandomCrop(3, 4), image));
-    add(of(RandomFlip("vertical"), image));
-    add(of(RandomRotation({-0.1, 0.3}, {.fill_mode = "constant", .fill_value = 2}), image));
+    add(of(RandomCrop(3, 4, {.seed = 1}), image));
+    add(of(RandomFlip("vertical", {.seed = 2}), image));
+    add(of(RandomRotation({-0.1, 0.3}, {.fill_mode = "constant", .fill_value = 2, .seed = 3}), image));
     add(of(RandomZoom(0.2), image));
     add(of(RandomTranslation(0.1, {-0.2, 0.4}), image));
-    add(of(RandomContrast(0.3, {.value_range = {-1, 1}}), image));
+    add(of(RandomContrast(0.3, {.value_range = {-1, 1}, .seed = 4}), image));
     add(of(Discretization({-0.5, 0, 0.5}), flat));
     add(of(CategoryEncoding(5, {.output_mode = "count"}), words));
     add(of(Input({6}), flat));
@@ -171,6 +176,8 @@ const std::map<std::string, std::shared_ptr<Layer>>& joining_cases() {
     add(Minimum());
     add(Concatenate({.axis = 1}));
     add(Dot(2, 1, {.normalize = true}));
+    add(Attention({.use_scale = true, .score_mode = "concat", .dropout = 0.1, .seed = 5, .use_causal_mask = true}));
+    add(AdditiveAttention({.return_attention_scores = true}));
     add(Operation("sub", {}));
     return all;
   }();
