@@ -12,9 +12,12 @@ std::atomic<int64_t> calls{0};
 int64_t heap_allocations() { return calls.load(); }
 }  // namespace isochron
 
-void* operator new(size_t bytes) {
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
   isochron::calls.fetch_add(1, std::memory_order_relaxed);
-  if (void* memory = std::malloc(bytes ? bytes : 1)) return memory;
+  return std::malloc(bytes ? bytes : 1);
+}
+void* operator new(size_t bytes) {
+  if (void* memory = operator new(bytes, std::nothrow)) return memory;
   throw std::bad_alloc();
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
