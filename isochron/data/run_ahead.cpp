@@ -62,11 +62,12 @@ int64_t stuck_after_ns() {
 
 }  // namespace
 
-RunAhead::RunAhead(Run& run, RunAheadOptions options) : run_(run), options_(std::move(options)) {
+RunAhead::RunAhead(Run& run, RunAheadOptions options)
+    : run_(run), options_(std::move(options)), cpus_(available_cpus()) {
   report_.name = options_.name;
   const Tuning learnt = run.tuning(options_.name);
   wanted_threads_ = std::clamp(learnt.threads > 0   ? learnt.threads
-                               : options_.user_code ? available_cpus()
+                               : options_.user_code ? cpus_
                                                     : 1,
                                1, options_.max_threads);
   part_ns_ = learnt.part_ns;
@@ -201,7 +202,7 @@ void RunAhead::publish(const std::shared_ptr<Slot>& slot) {
       const int64_t cost = std::max<int64_t>(1, part_ns_.load(std::memory_order_relaxed) * slot->parts);
       window_ = std::max(window_, std::min(kAheadNs / cost, most_slots(false)));
       // What was learnt may be too much for these elements, or for the memory of this process.
-      const int64_t least = std::min(wanted_threads_, available_cpus()) + 1;
+      const int64_t least = std::min(wanted_threads_, cpus_) + 1;
       window_ = std::min(window_, std::max(memory_budget() / slot_bytes_, least));
     }
   }
@@ -314,7 +315,7 @@ void RunAhead::tune(int64_t waited_ns) {
     // Threads have nothing to claim: the oldest slot takes long, and the window is full behind it.
     if (window_full() && options_.window < 0) window_ = std::max(window_, most_slots(report_.sleeping, window_ * 2));
   } else {
-    const int most = std::min(available_cpus(), options_.max_threads);
+    const int most = std::min(cpus_, options_.max_threads);
     if (report_.sleeping)
       wanted_threads_ = std::min(wanted_threads_ * 2, options_.max_threads);
     else

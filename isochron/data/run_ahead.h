@@ -131,6 +131,7 @@ class RunAhead : public Stream, public AheadProbe {
   bool stopping_ = false;
   int64_t window_ = 4;
   int asleep_before_ = 0;                             // readings in a row
+  const int cpus_;                                    // asked once: reading the limits of a control group takes long
   int wanted_threads_ = 1;                            // at work at once; there may be more
   std::atomic<int64_t> part_ns_{0}, complete_ns_{0};  // what a part and the rest cost, smoothed; 0: unknown
   int64_t slot_bytes_ = 0, last_tune_ns_ = 0, next_warning_ns_ = 0;
