@@ -153,6 +153,21 @@ CheckpointInfo write_checkpoint(const std::string& path, const NamedTensors& sta
   return write_checkpoint(path, pieces, std::move(info));
 }
 
+namespace {
+
+// By its manifest; without a good one by the clock of the file system, which ticks every few milliseconds.
+int64_t saved_at_ns(const std::string& path) {
+  try {
+    return parse_manifest(path, checked_manifest(path), kStateFile).saved_at_ns;
+  } catch (const FileError&) {
+    struct stat info {};
+    if (stat((path + "/" + kManifestFile).c_str(), &info) != 0 && stat(path.c_str(), &info) != 0) return 0;
+    return int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
+  }
+}
+
+}  // namespace
+
 CheckpointInfo read_checkpoint_info(const std::string& given) {
   const std::string path = without_slash(given);
   CheckpointInfo info = parse_manifest(path, checked_manifest(path), kStateFile);
@@ -197,9 +212,7 @@ std::vector<ListedCheckpoint> list_checkpoints(const std::string& given) {
       entry.when = entry.listed.info->saved_at_ns;
     } catch (const FileError& error) {
       entry.listed.problem = error.what();
-      struct stat info {};
-      if (stat((folder + "/" + kManifestFile).c_str(), &info) == 0 || stat(folder.c_str(), &info) == 0)
-        entry.when = int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
+      entry.when = saved_at_ns(folder);
     }
     found.push_back(std::move(entry));
   };
