@@ -42,8 +42,8 @@ bool exists(const std::string& path) {
 
 // A pipe of that name would be waited for.
 bool is_file(const std::string& path) {
-  struct stat info {};
-  return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
 }
 
 void rename_or_fail(const std::string& from, const std::string& to) {

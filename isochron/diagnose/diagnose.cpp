@@ -108,13 +108,11 @@ Verdict unknown_rest(const Case& patient, Symptom symptom, double share) {
     for (const size_t i : patient.slow_epochs())
       if (patient.epoch(i).index == spot->epoch && spots++ < 3)
         verdict.evidence.push_back(fmt::format("epoch {}: {}", spot->epoch, spot->value));
-  if (symptom == Symptom::slower_later || symptom == Symptom::slowing)
+  if ((symptom == Symptom::slower_later || symptom == Symptom::slowing) && !patient.shape.first_is_slow)
     verdict.evidence.push_back(
         fmt::format("the first {} is not slower than the later ones, so no start-up cost explains this: it is the "
                     "amount of work, input, memory, disk or the machine",
                     patient.unit.word));
-  if (patient.shape.first_is_slow && (symptom == Symptom::slower_later || symptom == Symptom::slowing))
-    verdict.evidence.pop_back();
   return verdict;
 }
 

@@ -1,13 +1,12 @@
 #include "isochron/nn/attention_scores.h"
 
+#include "isochron/nn/masking.h"
 #include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/shape_ops.h"
 #include "isochron/ops/softmax.h"
 
 namespace isochron {
-
-Tensor both_masks(const Tensor& a, const Tensor& b) { return !a.defined() ? b : !b.defined() ? a : logical_and(a, b); }
 
 Tensor attention_probabilities(const Tensor& scores, const Tensor& mask, bool causal) {
   Tensor seen = mask;

@@ -5,8 +5,6 @@
 
 namespace isochron {
 
-// What both let through; either may be undefined, as the result is when both are.
-Tensor both_masks(const Tensor& a, const Tensor& b);
 // Softmax of scores (…, T, S) over the steps that are seen: those of the mask, which is undefined or broadcasts to the
 // scores, and with `causal` none after the query's own. A query that sees nothing looks at all alike.
 Tensor attention_probabilities(const Tensor& scores, const Tensor& mask, bool causal);

@@ -31,7 +31,7 @@ Tensor counting(const Tensor& y_pred, const Tensor& values) {
     while (mask.rank() < values.rank()) mask = expand_dims(mask, -1);
     if (!broadcasts_to(mask.shape(), values.shape()))
       fail<ShapeError>("loss", "a mask {} of the prediction does not fit the loss values {}", given, values.shape());
-    counts = counts.defined() ? logical_and(counts, mask) : mask;
+    counts = both_masks(counts, mask);
   }
   return counts;
 }

@@ -61,6 +61,8 @@ void set_mask(const Tensor& x, const Tensor& mask) {
   Masks::global().set(x.state(), mask);
 }
 
+Tensor both_masks(const Tensor& a, const Tensor& b) { return !a.defined() ? b : !b.defined() ? a : logical_and(a, b); }
+
 Masking::Masking(double mask_value, LayerOptions options) : mask_value_(mask_value) {
   set_name(std::move(options.name));
 }

@@ -17,6 +17,8 @@ namespace isochron {
 Tensor mask_of(const Tensor& x);
 // Attaches a mask, or takes it away when undefined. DTypeError unless bool.
 void set_mask(const Tensor& x, const Tensor& mask);
+// What both let through; either may be undefined, as the result is when both are.
+Tensor both_masks(const Tensor& a, const Tensor& b);
 
 // Steps in which all features equal mask_value are masked and their features set to zero.
 class Masking : public Layer {
