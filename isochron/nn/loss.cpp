@@ -56,6 +56,8 @@ Tensor Loss::operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor
   // In float32 at least, whatever the prediction is stored as.
   const bool narrow = is_floating(y_pred.dtype()) && size_of(y_pred.dtype()) < 4;
   Tensor values = call(y_true, narrow ? cast(y_pred, DType::float32) : y_pred);
+  // One value of the whole batch, such as Dice's: each example brings it with its weight, as in Keras.
+  if (sample_weight.defined() && values.rank() == 0) values = broadcast_to(values, sample_weight.shape().to_vector());
   Tensor weight;
   if (sample_weight.defined()) weight = aligned_weight(sample_weight, values);
   if (const Tensor mask = counting(y_pred, values); mask.defined()) {

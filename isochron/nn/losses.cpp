@@ -46,6 +46,19 @@ void check_smoothing(const char* loss, double smoothing) {
     fail<ValueError>(loss, "label_smoothing must be in [0, 1], got {}", smoothing);
 }
 
+// Crossentropy of each probability by itself.
+Tensor binary_terms(const Tensor& t, const Tensor& p) {
+  const Tensor q = clip(p, kEpsilon, 1 - kEpsilon);
+  return -(t * log(q) + (1 - t) * log(1 - q));
+}
+
+void check_gamma(const char* loss, double gamma) {
+  if (!(gamma >= 0)) fail<ValueError>(loss, "gamma must not be negative, got {}", gamma);
+}
+
+// Probabilities of classes that add up to 1 and have logarithms.
+Tensor class_shares(const Tensor& p) { return clip(p / sum(p, {-1}, true), kEpsilon, 1 - kEpsilon); }
+
 Tensor normalized(const Tensor& x, int64_t axis) { return x / sqrt(maximum(sum(square(x), {axis}, true), 1e-12)); }
 
 }  // namespace
@@ -86,8 +99,19 @@ Tensor binary_crossentropy(const Tensor& y_true, const Tensor& y_pred, const Cro
   const Tensor t = smoothed(target, o.label_smoothing, 2);
   // With logits: max(x, 0) - x t + log(1 + exp(-|x|)), which never overflows.
   if (o.from_logits) return last_mean(relu(p) - p * t + log1p(exp(-abs(p))));
-  const Tensor q = clip(p, kEpsilon, 1 - kEpsilon);
-  return last_mean(-(t * log(q) + (1 - t) * log(1 - q)));
+  return last_mean(binary_terms(t, p));
+}
+
+Tensor binary_focal_crossentropy(const Tensor& y_true, const Tensor& y_pred, const BinaryFocalOptions& o) {
+  constexpr const char* kName = "binary_focal_crossentropy";
+  check_smoothing(kName, o.label_smoothing);
+  check_gamma(kName, o.gamma);
+  const auto [target, output] = paired(kName, y_true, y_pred);
+  const Tensor t = smoothed(target, o.label_smoothing, 2), p = o.from_logits ? sigmoid(output) : output;
+  const Tensor right = t * p + (1 - t) * (1 - p);
+  Tensor terms = pow(1 - right, o.gamma) * binary_terms(t, p);
+  if (o.apply_class_balancing) terms = (t * o.alpha + (1 - t) * (1 - o.alpha)) * terms;
+  return last_mean(terms);
 }
 
 Tensor categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred, const CrossentropyOptions& o) {
@@ -96,8 +120,22 @@ Tensor categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred, cons
   if (p.rank() < 1) fail<ShapeError>("categorical_crossentropy", "needs an axis of classes, got a scalar");
   const Tensor t = smoothed(target, o.label_smoothing, static_cast<double>(p.shape()[-1]));
   if (o.from_logits) return softmax_cross_entropy(p, t);
-  const Tensor q = clip(p / sum(p, {-1}, true), kEpsilon, 1 - kEpsilon);
-  return -sum(t * log(q), {-1});
+  return -sum(t * log(class_shares(p)), {-1});
+}
+
+Tensor categorical_focal_crossentropy(const Tensor& y_true, const Tensor& y_pred, const CategoricalFocalOptions& o) {
+  constexpr const char* kName = "categorical_focal_crossentropy";
+  check_smoothing(kName, o.label_smoothing);
+  check_gamma(kName, o.gamma);
+  const auto [target, output] = paired(kName, y_true, y_pred);
+  if (output.rank() < 1) fail<ShapeError>(kName, "needs an axis of classes, got a scalar");
+  const int64_t classes = output.shape()[-1];
+  if (o.alpha.size() != 1 && std::ssize(o.alpha) != classes)
+    fail<ValueError>(kName, "alpha must be one number, or one for each of {} classes, got {}", classes, o.alpha.size());
+  const Tensor t = smoothed(target, o.label_smoothing, static_cast<double>(classes));
+  const Tensor q = class_shares(o.from_logits ? softmax(output) : output);
+  const Tensor alpha = cast(tensor(o.alpha), q.dtype());
+  return -sum(alpha * pow(1 - q, o.gamma) * t * log(q), {-1});
 }
 
 Tensor sparse_categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred, const SparseCrossentropyOptions& o) {
@@ -119,6 +157,16 @@ Tensor sparse_categorical_crossentropy(const Tensor& y_true, const Tensor& y_pre
   const Tensor values = where(counts, sparse_softmax_cross_entropy(logits, where(counts, labels, 0)), 0);
   set_mask(values, counts);
   return values;
+}
+
+Tensor dice(const Tensor& y_true, const Tensor& y_pred, const DiceOptions& o) {
+  const auto [t, p] = paired("dice", y_true, y_pred);
+  return 1 - 2 * sum(t * p, o.axis) / (sum(t, o.axis) + sum(p, o.axis) + kEpsilon);
+}
+Tensor tversky(const Tensor& y_true, const Tensor& y_pred, const TverskyOptions& o) {
+  const auto [t, p] = paired("tversky", y_true, y_pred);
+  const Tensor both = sum(t * p, o.axis), missed = sum((1 - p) * t, o.axis), wrong = sum(p * (1 - t), o.axis);
+  return 1 - both / (both + missed * o.alpha + wrong * o.beta + kEpsilon);
 }
 
 Tensor kl_divergence(const Tensor& y_true, const Tensor& y_pred) {
@@ -168,6 +216,10 @@ const std::map<std::string_view, AnyLoss (*)()>& loss_makers() {
       {"binary_crossentropy", [] { return AnyLoss(BinaryCrossentropy()); }},
       {"categorical_crossentropy", [] { return AnyLoss(CategoricalCrossentropy()); }},
       {"sparse_categorical_crossentropy", [] { return AnyLoss(SparseCategoricalCrossentropy()); }},
+      {"binary_focal_crossentropy", [] { return AnyLoss(BinaryFocalCrossentropy()); }},
+      {"categorical_focal_crossentropy", [] { return AnyLoss(CategoricalFocalCrossentropy()); }},
+      {"dice", [] { return AnyLoss(Dice()); }},
+      {"tversky", [] { return AnyLoss(Tversky()); }},
       {"kl_divergence", [] { return AnyLoss(KLDivergence()); }},
       {"kld", [] { return AnyLoss(KLDivergence()); }},
       {"hinge", [] { return AnyLoss(Hinge()); }},

@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "isochron/nn/loss.h"
@@ -31,6 +32,35 @@ struct SparseCrossentropyOptions {
   LossReduction reduction = LossReduction::sum_over_batch_size;
 };
 ISO_OPTIONS(SparseCrossentropyOptions, from_logits, ignore_class, reduction)
+// Crossentropy that counts less what is predicted well already: each term times (1 - its probability)^gamma.
+struct BinaryFocalOptions {
+  bool apply_class_balancing = false;  // class 1 by alpha, class 0 by 1 - alpha
+  double alpha = 0.25, gamma = 2;
+  bool from_logits = false;
+  double label_smoothing = 0;
+  LossReduction reduction = LossReduction::sum_over_batch_size;
+};
+ISO_OPTIONS(BinaryFocalOptions, apply_class_balancing, alpha, gamma, from_logits, label_smoothing, reduction)
+struct CategoricalFocalOptions {
+  std::vector<double> alpha = {0.25};  // of all classes, or one for each
+  double gamma = 2;
+  bool from_logits = false;
+  double label_smoothing = 0;
+  LossReduction reduction = LossReduction::sum_over_batch_size;
+};
+ISO_OPTIONS(CategoricalFocalOptions, alpha, gamma, from_logits, label_smoothing, reduction)
+// How little target and prediction overlap, along these axes; along all of them when there are none.
+struct DiceOptions {
+  std::vector<int64_t> axis = {};
+  LossReduction reduction = LossReduction::sum_over_batch_size;
+};
+ISO_OPTIONS(DiceOptions, axis, reduction)
+struct TverskyOptions {
+  double alpha = 0.5, beta = 0.5;  // what is missed counts by alpha, what is predicted wrongly by beta, as in Keras
+  std::vector<int64_t> axis = {};
+  LossReduction reduction = LossReduction::sum_over_batch_size;
+};
+ISO_OPTIONS(TverskyOptions, alpha, beta, axis, reduction)
 struct HuberOptions {
   double delta = 1;
   LossReduction reduction = LossReduction::sum_over_batch_size;
@@ -56,6 +86,11 @@ Tensor categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred, cons
 // Values of ignored labels are 0, and masked (nn/masking.h).
 Tensor sparse_categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred,
                                        const SparseCrossentropyOptions& options = {});
+Tensor binary_focal_crossentropy(const Tensor& y_true, const Tensor& y_pred, const BinaryFocalOptions& options = {});
+Tensor categorical_focal_crossentropy(const Tensor& y_true, const Tensor& y_pred,
+                                      const CategoricalFocalOptions& options = {});
+Tensor dice(const Tensor& y_true, const Tensor& y_pred, const DiceOptions& options = {});
+Tensor tversky(const Tensor& y_true, const Tensor& y_pred, const TverskyOptions& options = {});
 Tensor kl_divergence(const Tensor& y_true, const Tensor& y_pred);
 Tensor hinge(const Tensor& y_true, const Tensor& y_pred);
 Tensor squared_hinge(const Tensor& y_true, const Tensor& y_pred);
@@ -109,41 +144,23 @@ class CosineSimilarity : public Loss {
   CosineSimilarityOptions options_;
 };
 
-class BinaryCrossentropy : public Loss {
- public:
-  explicit BinaryCrossentropy(CrossentropyOptions options = {})
-      : Loss("binary_crossentropy", options.reduction), options_(options) {}
-  ISO_ARGUMENTS(options_)
-  Tensor call(const Tensor& t, const Tensor& p) const override { return losses::binary_crossentropy(t, p, options_); }
-
- private:
-  CrossentropyOptions options_;
-};
-
-class CategoricalCrossentropy : public Loss {
- public:
-  explicit CategoricalCrossentropy(CrossentropyOptions options = {})
-      : Loss("categorical_crossentropy", options.reduction), options_(options) {}
-  ISO_ARGUMENTS(options_)
-  Tensor call(const Tensor& t, const Tensor& p) const override {
-    return losses::categorical_crossentropy(t, p, options_);
+#define ISO_LOSS(Class, function, Options)                                                                     \
+  class Class : public Loss {                                                                                  \
+   public:                                                                                                     \
+    explicit Class(Options options = {}) : Loss(#function, options.reduction), options_(std::move(options)) {} \
+    ISO_ARGUMENTS(options_)                                                                                    \
+    Tensor call(const Tensor& t, const Tensor& p) const override { return losses::function(t, p, options_); }  \
+                                                                                                               \
+   private:                                                                                                    \
+    Options options_;                                                                                          \
   }
-
- private:
-  CrossentropyOptions options_;
-};
-
-class SparseCategoricalCrossentropy : public Loss {
- public:
-  explicit SparseCategoricalCrossentropy(SparseCrossentropyOptions options = {})
-      : Loss("sparse_categorical_crossentropy", options.reduction), options_(options) {}
-  ISO_ARGUMENTS(options_)
-  Tensor call(const Tensor& t, const Tensor& p) const override {
-    return losses::sparse_categorical_crossentropy(t, p, options_);
-  }
-
- private:
-  SparseCrossentropyOptions options_;
-};
+ISO_LOSS(BinaryCrossentropy, binary_crossentropy, CrossentropyOptions);
+ISO_LOSS(CategoricalCrossentropy, categorical_crossentropy, CrossentropyOptions);
+ISO_LOSS(SparseCategoricalCrossentropy, sparse_categorical_crossentropy, SparseCrossentropyOptions);
+ISO_LOSS(BinaryFocalCrossentropy, binary_focal_crossentropy, BinaryFocalOptions);
+ISO_LOSS(CategoricalFocalCrossentropy, categorical_focal_crossentropy, CategoricalFocalOptions);
+ISO_LOSS(Dice, dice, DiceOptions);
+ISO_LOSS(Tversky, tversky, TverskyOptions);
+#undef ISO_LOSS
 
 }  // namespace isochron

@@ -12,7 +12,8 @@ template <>
 void add_builtin_kinds<Loss>() {
   ISO_FOR_EACH(ISO_LOSS_KIND, MeanSquaredError, MeanAbsoluteError, MeanAbsolutePercentageError,
                MeanSquaredLogarithmicError, LogCosh, KLDivergence, Hinge, SquaredHinge, CategoricalHinge, Poisson,
-               Huber, CosineSimilarity, BinaryCrossentropy, CategoricalCrossentropy, SparseCategoricalCrossentropy)
+               Huber, CosineSimilarity, BinaryCrossentropy, CategoricalCrossentropy, SparseCategoricalCrossentropy,
+               BinaryFocalCrossentropy, CategoricalFocalCrossentropy, Dice, Tversky)
 }
 
 #define ISO_METRIC_KIND(Class) add_builtin_kind(kind_of<Metric, Class>(#Class));

@@ -49,6 +49,22 @@ AnyLoss loss_of(const json& test) {
   if (name == "categorical_hinge") return CategoricalHinge(plain);
   if (name == "cosine_similarity") return CosineSimilarity({config.value("axis", -1), reduction});
   if (name == "poisson") return Poisson(plain);
+  if (name == "binary_focal_crossentropy")
+    return BinaryFocalCrossentropy({.apply_class_balancing = config.value("apply_class_balancing", false),
+                                    .alpha = config.value("alpha", 0.25),
+                                    .gamma = config.value("gamma", 2.),
+                                    .from_logits = crossentropy.from_logits,
+                                    .label_smoothing = crossentropy.label_smoothing,
+                                    .reduction = reduction});
+  if (name == "categorical_focal_crossentropy")
+    return CategoricalFocalCrossentropy({.alpha = config.value("alpha", std::vector<double>{0.25}),
+                                         .gamma = config.value("gamma", 2.),
+                                         .from_logits = crossentropy.from_logits,
+                                         .label_smoothing = crossentropy.label_smoothing,
+                                         .reduction = reduction});
+  const auto axis = config.value("axis", std::vector<int64_t>{});
+  if (name == "dice") return Dice({.axis = axis, .reduction = reduction});
+  if (name == "tversky") return Tversky({config.value("alpha", 0.5), config.value("beta", 0.5), axis, reduction});
   throw std::logic_error("no such loss: " + name);
 }
 
@@ -89,10 +105,27 @@ TEST(Losses, NothingThatCountsIsZero) {
 }
 
 TEST(Losses, EveryNameIsKnown) {
-  for (const char* name :
-       {"mse", "mae", "mape", "msle", "huber", "log_cosh", "binary_crossentropy", "categorical_crossentropy",
-        "sparse_categorical_crossentropy", "kl_divergence", "hinge", "squared_hinge", "categorical_hinge",
-        "cosine_similarity", "poisson", "mean_squared_error", "mean_absolute_error"})
+  for (const char* name : {"mse",
+                           "mae",
+                           "mape",
+                           "msle",
+                           "huber",
+                           "log_cosh",
+                           "binary_crossentropy",
+                           "categorical_crossentropy",
+                           "sparse_categorical_crossentropy",
+                           "kl_divergence",
+                           "hinge",
+                           "squared_hinge",
+                           "categorical_hinge",
+                           "cosine_similarity",
+                           "poisson",
+                           "binary_focal_crossentropy",
+                           "categorical_focal_crossentropy",
+                           "dice",
+                           "tversky",
+                           "mean_squared_error",
+                           "mean_absolute_error"})
     EXPECT_TRUE(AnyLoss(name)) << name;
   EXPECT_EQ(AnyLoss("KLDivergence")->name(), "kl_divergence");
   EXPECT_ERROR(AnyLoss("mean_square_error"), ValueError, "did you mean \"mean_squared_error\"?");
@@ -134,6 +167,10 @@ TEST(Losses, SayWhatDoesNotFit) {
   EXPECT_ERROR(MeanSquaredError()(three, three, zeros({5})), ShapeError, "must fit the loss values (4,), got (5,)");
   EXPECT_ERROR(Huber({.delta = 0})(three, three), ValueError, "delta must be positive");
   EXPECT_ERROR(CategoricalCrossentropy({.label_smoothing = 2})(three, three), ValueError, "[0, 1], got 2");
+  EXPECT_ERROR(BinaryFocalCrossentropy({.gamma = -1})(three, three), ValueError, "gamma must not be negative, got -1");
+  EXPECT_ERROR(CategoricalFocalCrossentropy({.alpha = {0.1, 0.9}})(three, three), ValueError,
+               "one for each of 3 classes, got 2");
+  EXPECT_ERROR(Dice({.axis = {2}})(three, three), Error, "axis");
 }
 
 TEST(Losses, ALabelOutsideIsNamedWithItsRow) {

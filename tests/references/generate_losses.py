@@ -71,6 +71,27 @@ LOSSES = {
         [({}, targets, predictions), ({"axis": 0}, targets, predictions)],
     ),
     "poisson": (keras.losses.Poisson, [({}, counts, rates)]),
+    "binary_focal_crossentropy": (
+        keras.losses.BinaryFocalCrossentropy,
+        [
+            ({}, bits, sigmoids),
+            ({"from_logits": True, "gamma": 1.5}, bits, logits),
+            ({"apply_class_balancing": True, "alpha": 0.4, "label_smoothing": 0.1}, bits, sigmoids),
+        ],
+    ),
+    "categorical_focal_crossentropy": (
+        keras.losses.CategoricalFocalCrossentropy,
+        [
+            ({}, one_hot, probabilities),
+            ({"from_logits": True, "gamma": 1.5}, one_hot, logits),
+            ({"alpha": [0.125, 0.25, 0.375, 0.875], "label_smoothing": 0.1}, one_hot, 3 * probabilities),
+        ],
+    ),
+    "dice": (keras.losses.Dice, [({"axis": [1]}, bits, sigmoids), ({}, bits, sigmoids)]),
+    "tversky": (
+        keras.losses.Tversky,
+        [({"axis": [1]}, bits, sigmoids), ({"alpha": 0.2, "beta": 0.7}, bits, sigmoids)],
+    ),
 }
 REDUCTIONS = ("sum_over_batch_size", "sum", "mean", "mean_with_sample_weight", "none")
 
