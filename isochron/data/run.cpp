@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <utility>
 
 #include "isochron/base/clock.h"
 #include "isochron/base/native_stack.h"
@@ -148,6 +149,7 @@ void set_last_fault(Fault fault) {
 }
 
 void UserCode::begin_timing() {
+  stands_for_ = counters_.calls - std::exchange(counters_.told, counters_.calls);
   if (counters_.slow) cpu_ns_ = thread_cpu_ns();
   begin_ns_ = monotonic_ns();
   worker_.since_ns.store(begin_ns_, std::memory_order_relaxed);
@@ -155,7 +157,7 @@ void UserCode::begin_timing() {
 
 void UserCode::end_timing() {
   const int64_t took = monotonic_ns() - begin_ns_;
-  add(counters_.busy_ns, took * (counters_.mask + 1));
+  add(counters_.busy_ns, took * stands_for_);
   const bool slow = took > kLongNs;
   worker_.last_stage_ = stage_;
   if (slow) worker_.note_disk_reads();  // who reads from a disk is slow

@@ -22,6 +22,7 @@ struct StageCounters {
   std::atomic<int64_t> disk_bytes{0}, major_faults{0};  // read by its thread, since it looked last
   int64_t calls = 0;                                    // decides which calls are timed
   int64_t mask = 0;                                     // every (mask + 1)th is
+  int64_t told = 0;                                     // of the calls; the next that is timed stands for the others
   bool slow = true;  // the last one was so long that its CPU time is worth asking for
   StageCounters() = default;
   StageCounters(const StageCounters& other) { fold(other); }
@@ -175,7 +176,7 @@ class UserCode {
   // It returned, and made so many bytes. Where not every call is timed, those that are stand for the others.
   void made(int64_t bytes) {
     returned_ = true;
-    if (begin_ns_) add(counters_.bytes, bytes * (counters_.mask + 1));
+    if (begin_ns_) add(counters_.bytes, bytes * stands_for_);
   }
   void made(const Element& element) { made(begin_ns_ ? element.bytes() : 0); }
 
@@ -187,7 +188,7 @@ class UserCode {
   StageCounters& counters_;
   const int stage_, before_;
   const int64_t element_;
-  int64_t begin_ns_ = 0, cpu_ns_ = 0;
+  int64_t begin_ns_ = 0, cpu_ns_ = 0, stands_for_ = 0;
   bool returned_ = false;
 };
 

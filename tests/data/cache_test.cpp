@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "isochron/base/clock.h"
 #include "isochron/base/files.h"
 #include "isochron/base/page_cache.h"
 #include "isochron/data/dataset.h"
@@ -303,6 +304,12 @@ TEST(Report, TellsBytesAndWhatCameFromDisk) {
   EXPECT_EQ(run(from_generator(five)).stages.at(0).elements, 5);
   const PipelineReport mapped = run(range(1000).map([](int64_t x) { return x; }));
   EXPECT_NEAR(static_cast<double>(mapped.stages.at(1).bytes), 1000 * 8, 32 * 8);  // not every short call is looked at
+  const PipelineReport uneven = run(range(1000).map([](int64_t x) {
+    for (const int64_t end = monotonic_ns() + 2000 * (x % 32 < 16); monotonic_ns() < end;) {
+    }
+    return x;
+  }));
+  EXPECT_NEAR(static_cast<double>(uneven.stages.at(1).bytes), 1000 * 8, 32 * 8);
   if (cold) {
     EXPECT_GE(first.stages.at(0).disk_bytes,
               kRecords * kBytes / 2);  // what lies in memory for other reasons is not read
