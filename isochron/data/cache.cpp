@@ -64,7 +64,7 @@ class CacheStream : public Stream {
       store_->finish(next_);
       return false;
     }
-    store_->store(next_++, out);
+    keep(next_++, out);
     return true;
   }
   void save(StateWriter& state) override {
@@ -89,10 +89,14 @@ class CacheStream : public Stream {
     Element dropped;
     for (int64_t i = 0; i < skip_ && below_->next(worker, dropped); ++i) {
       check_interrupt("restore");
-      store_->store(i, dropped);
+      keep(i, dropped);
       dropped.clear();
     }
     skip_ = 0;
+  }
+  // A stream can be read from what is kept only when all of it is.
+  void keep(int64_t i, const Element& element) {
+    if (!store_->store(i, element)) store_->give_up();
   }
   std::unique_ptr<Stream> below_;
   std::shared_ptr<ElementStore> store_;

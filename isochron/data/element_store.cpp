@@ -14,6 +14,7 @@
 #include "isochron/base/cache_folder.h"
 #include "isochron/base/crc32c.h"
 #include "isochron/base/durable_file.h"
+#include "isochron/base/log.h"
 #include "isochron/base/memory_info.h"
 
 namespace isochron::data {
@@ -28,25 +29,33 @@ class MemoryStore : public ElementStore {
     out = elements_[static_cast<size_t>(i)];
     return true;
   }
-  void store(int64_t i, const Element& element) override {
+  bool store(int64_t i, const Element& element) override {
     std::lock_guard lock(mutex_);
     if (max_bytes_ < 0) max_bytes_ = available_memory_bytes() / 2;
     const int64_t bytes = element.bytes() + kOverhead;
-    if (bytes_ + bytes > max_bytes_) {
+    if (given_up_ || bytes_ + bytes > max_bytes_) {
       full_ = true;
-      return;
+      return false;
     }
     if (i >= static_cast<int64_t>(elements_.size())) elements_.resize(static_cast<size_t>(i) + 1);
     Element& place = elements_[static_cast<size_t>(i)];
-    if (!place.empty()) return;
+    if (!place.empty()) return true;
     place = element;
     bytes_ += bytes;
     ++count_;
+    return true;
+  }
+  void give_up() override {
+    std::lock_guard lock(mutex_);
+    if (std::exchange(given_up_, true)) return;
+    fitted_ = std::exchange(count_, 0);
+    bytes_ = 0;
+    elements_ = {};
   }
   void finish(int64_t total) override {
     std::lock_guard lock(mutex_);
     total_ = total;
-    complete_ = count_ == total;
+    complete_ = !given_up_ && count_ == total;
   }
   bool complete() const override { return complete_; }
   int64_t count() const override {
@@ -56,21 +65,26 @@ class MemoryStore : public ElementStore {
   int64_t total() const override { return total_; }
   std::string note() const override {
     std::lock_guard lock(mutex_);
+    if (given_up_)
+      return fmt::format("cache: nothing in memory; {:.1f} MB hold {} elements{}, and a stream is kept whole or not",
+                         static_cast<double>(max_bytes_) / 1e6, fitted_, share_of_all(fitted_));
     if (count_ == 0) return "cache: nothing in memory yet";
-    std::string text =
-        fmt::format("cache: {} elements in memory, {:.1f} MB", count_, static_cast<double>(bytes_) / 1e6);
-    if (total_ > 0)
-      text += fmt::format(", {:.0f} % of all", 100.0 * static_cast<double>(count_) / static_cast<double>(total_));
-    return text + (full_ ? "; no more fit" : "");
+    return fmt::format("cache: {} elements in memory, {:.1f} MB{}{}", count_, static_cast<double>(bytes_) / 1e6,
+                       share_of_all(count_), full_ ? "; no more fit" : "");
   }
 
  private:
+  std::string share_of_all(int64_t count) const {
+    if (total_ == 0) return "";
+    return fmt::format(", {:.0f} % of all", 100.0 * static_cast<double>(count) / static_cast<double>(total_));
+  }
   static constexpr int64_t kOverhead = sizeof(Element);
   mutable std::mutex mutex_;
   int64_t max_bytes_, bytes_ = 0, count_ = 0;
+  int64_t fitted_ = 0;  // when it was given up
   std::atomic<int64_t> total_{0};
   std::atomic<bool> complete_{false};
-  bool full_ = false;
+  bool full_ = false, given_up_ = false;
   std::vector<Element> elements_;
 };
 
@@ -122,18 +136,25 @@ class FileStore : public ElementStore {
       offset = found->second;
     }
     RecordHead head;
-    read_at(offset, &head, sizeof head);
-    std::string bytes(check_size(offset, head.bytes), '\0');
-    read_at(offset + static_cast<int64_t>(sizeof head), bytes.data(), bytes.size());
-    if (head.number != i || crc32c(bytes) != head.crc)
-      fail<FileError>(operation(), "{}: the record at offset {} is damaged; delete the file to have it made anew",
-                      name(), offset);
+    std::string bytes;
+    try {
+      read_at(offset, &head, sizeof head);
+      bytes.resize(check_size(offset, head.bytes));
+      read_at(offset + static_cast<int64_t>(sizeof head), bytes.data(), bytes.size());
+      if (head.number != i || crc32c(bytes) != head.crc)
+        fail<FileError>(operation(), "{}: the record at offset {} is damaged; delete the file to have it made anew",
+                        name(), offset);
+    } catch (const FileError&) {
+      if (given_up_) return false;  // meanwhile
+      throw;
+    }
     StateReader reader(bytes);
     out = reader.get_element();
     return true;
   }
 
-  void store(int64_t i, const Element& element) override {
+  bool store(int64_t i, const Element& element) override {
+    if (given_up_) return false;
     StateWriter writer;
     writer.put(element);
     const std::string bytes = writer.take();
@@ -141,31 +162,20 @@ class FileStore : public ElementStore {
     std::string record(reinterpret_cast<const char*>(&head), sizeof head);
     record += bytes;
     std::lock_guard lock(mutex_);
-    open();
-    if (fd_ < 0 || complete_ || offsets_.contains(i)) return;
-    write_at(size_, record);
-    offsets_[i] = size_;
-    size_ += static_cast<int64_t>(record.size());
+    return written([&] {
+      if (fd_ < 0 || complete_ || offsets_.contains(i)) return;
+      write_at(size_, record);
+      offsets_[i] = size_;
+      size_ += static_cast<int64_t>(record.size());
+    });
   }
-
+  void give_up() override {
+    std::lock_guard lock(mutex_);
+    give_room_back();
+  }
   void finish(int64_t total) override {
     std::lock_guard lock(mutex_);
-    open();
-    if (fd_ < 0 || complete_ || static_cast<int64_t>(offsets_.size()) != total) return;
-    std::string table;
-    for (int64_t i = 0; i < total; ++i) {
-      const auto found = offsets_.find(i);
-      if (found == offsets_.end()) return;
-      table.append(reinterpret_cast<const char*>(&found->second), sizeof found->second);
-    }
-    Trailer trailer{total, crc32c(table), 0, {}};
-    std::copy(std::begin(kEnd), std::end(kEnd), trailer.end);
-    table.append(reinterpret_cast<const char*>(&trailer), sizeof trailer);
-    write_at(size_, table);
-    if (fsync(fd_) != 0 || rename(partial().c_str(), path_.c_str()) != 0) fail_with_errno("publish");
-    complete_ = true;
-    total_ = total;
-    sync_folder(folder().string());
+    written([&] { publish(total); });
   }
   bool complete() const override {
     std::lock_guard lock(mutex_);
@@ -181,6 +191,7 @@ class FileStore : public ElementStore {
   int64_t total() const override { return total_; }
   std::string note() const override {
     std::lock_guard lock(mutex_);
+    if (given_up_) return fmt::format("cache: {} could not be written, nothing is kept", path_);
     std::string text = complete_ ? fmt::format("cache: all {} elements in {}", total_.load(), path_)
                                  : fmt::format("cache: {} elements in {} so far", offsets_.size(), partial());
     if (busy_) text = fmt::format("cache: {} is being written by others, nothing is kept here", path_);
@@ -202,6 +213,50 @@ class FileStore : public ElementStore {
       fail<FileError>(operation(), "{}: the record at offset {} claims {} bytes, more than the file has", name(),
                       offset, bytes);
     return bytes;
+  }
+  void publish(int64_t total) {
+    if (fd_ < 0 || complete_ || static_cast<int64_t>(offsets_.size()) != total) return;
+    std::string table;
+    for (int64_t i = 0; i < total; ++i) {
+      const auto found = offsets_.find(i);
+      if (found == offsets_.end()) return;
+      table.append(reinterpret_cast<const char*>(&found->second), sizeof found->second);
+    }
+    Trailer trailer{total, crc32c(table), 0, {}};
+    std::copy(std::begin(kEnd), std::end(kEnd), trailer.end);
+    table.append(reinterpret_cast<const char*>(&trailer), sizeof trailer);
+    write_at(size_, table);
+    if (fsync(fd_) != 0 || rename(partial().c_str(), path_.c_str()) != 0) fail_with_errno("publish");
+    complete_ = true;
+    total_ = total;
+    sync_folder(folder().string());
+  }
+  // With the lock held. A cache goes on without its file where that can't be written; false then.
+  template <class Write>
+  bool written(const Write& write) {
+    if (given_up_) return false;
+    open();
+    try {
+      write();
+      return true;
+    } catch (const FileError& error) {
+      if (use_ != Use::cache) throw;
+      log_line(
+          LogLevel::warning, "cache",
+          fmt::format("{}; {} elements of {:.1f} MB were written and are given up, the data are made anew in every "
+                      "pass. Free some room or choose another disk.",
+                      error.what(), offsets_.size(), static_cast<double>(size_) / 1e6));
+      give_room_back();
+      return false;
+    }
+  }
+  // The file stays open: other threads may be reading.
+  void give_room_back() {
+    given_up_ = true;
+    if (fd_ < 0 || complete_) return;
+    unlink(partial().c_str());
+    [[maybe_unused]] const int ignored = ftruncate(fd_, 0);
+    offsets_.clear();
   }
   bool try_read(int64_t offset, void* to, size_t bytes) const {
     for (auto* place = static_cast<char*>(to); bytes > 0;) {
@@ -323,7 +378,7 @@ class FileStore : public ElementStore {
   mutable std::mutex mutex_;
   int fd_ = -1;
   std::atomic<int64_t> size_{0}, total_{0};
-  std::atomic<bool> complete_{false};
+  std::atomic<bool> complete_{false}, given_up_{false};
   bool stale_ = false, busy_ = false;
   int64_t resumed_ = 0;
   std::unordered_map<int64_t, int64_t> offsets_;

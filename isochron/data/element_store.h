@@ -3,6 +3,7 @@
 // The file is written aside (`path.partial`) record by record, each with its checksum, and gets its name only when it
 // is complete. An interrupted one goes on where it stopped. One written from other data, stages or tag is stale: it is
 // said so and written anew. One store at a time writes a file, of all processes; other caches keep nothing meanwhile.
+// A cache that can't be written, such as on a full disk, is said so once, gives its room back and keeps nothing more.
 #pragma once
 
 #include <memory>
@@ -17,7 +18,10 @@ class ElementStore {
   virtual ~ElementStore() = default;
   // From any thread. false: not there.
   virtual bool load(int64_t i, Element& out) = 0;
-  virtual void store(int64_t i, const Element& element) = 0;
+  // false: it is not kept, for want of room.
+  virtual bool store(int64_t i, const Element& element) = 0;
+  // What is kept is of no use, since some is not: it goes, and nothing more is kept.
+  virtual void give_up() = 0;
   // Elements 0 … total - 1 are all there are; if all of them are stored, the store is complete.
   virtual void finish(int64_t total) = 0;
   virtual bool complete() const = 0;

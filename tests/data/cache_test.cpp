@@ -7,6 +7,7 @@
 
 #include "isochron/base/clock.h"
 #include "isochron/base/files.h"
+#include "isochron/base/log.h"
 #include "isochron/base/page_cache.h"
 #include "isochron/data/dataset.h"
 #include "isochron/data/files/csv.h"
@@ -14,6 +15,7 @@
 #include "isochron/data/loader.h"
 #include "isochron/data/stage.h"
 #include "isochron/ops/ops.h"
+#include "tests/base/file_size_limit.h"
 #include "tests/data/collect.h"
 
 namespace isochron::data {
@@ -64,6 +66,41 @@ TEST(Cache, InMemoryKeepsWhatFits) {
   EXPECT_GT(counted.calls, 100);
   EXPECT_LT(counted.calls, 200);
   EXPECT_THAT(dataset.report().to_string(), HasSubstr("no more fit"));
+}
+
+TEST(Cache, AStreamThatDoesNotFitIsNotKeptInPart) {
+  Counted counted;
+  const Dataset dataset = counted.over(stream(range(100))).cache({.max_bytes = 10'000});
+  for (int pass = 0; pass < 2; ++pass) EXPECT_EQ(numbers(dataset), squares(100));
+  EXPECT_EQ(counted.calls, 200);
+  const std::string report = dataset.report().to_string();
+  EXPECT_THAT(report, HasSubstr("cache: nothing in memory; 0.0 MB hold "));
+  EXPECT_THAT(report, HasSubstr(" % of all, and a stream is kept whole or not"));
+  EXPECT_FALSE(dataset.report().cache_full);
+}
+
+TEST(Cache, AFullDiskCostsTheCacheAndNotThePass) {
+  for (const Dataset& input : {range(100), stream(range(100))}) {
+    const TempFolder folder;
+    const std::string path = folder.file("cache");
+    Counted counted;
+    const Dataset dataset = counted.over(input).cache(path);
+    {
+      const FileSizeLimit limit(4000);
+      testing::internal::CaptureStderr();
+      for (int pass = 0; pass < 2; ++pass) EXPECT_EQ(numbers(dataset), squares(100));
+      log_flush();
+    }
+    EXPECT_EQ(counted.calls, 200);
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_THAT(said, HasSubstr("cache: [cache] can't write " + path + ".partial: File too large; "));
+    EXPECT_EQ(said.find("given up"), said.rfind("given up")) << said;  // once
+    EXPECT_THAT(dataset.report().to_string(), HasSubstr("could not be written, nothing is kept"));
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+    Counted later;
+    EXPECT_EQ(numbers(later.over(input).cache(path)), squares(100));
+    EXPECT_TRUE(std::filesystem::exists(path));
+  }
 }
 
 TEST(Cache, ShufflesAboveAndBelow) {

@@ -10,8 +10,8 @@
 
 #include "isochron/base/files.h"
 #include "isochron/isochron.h"
+#include "tests/base/file_size_limit.h"
 #include "tests/source_dir.h"
-#include "tests/train/file_size_limit.h"
 
 namespace isochron {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "isochron/base/files.h"
 #include "isochron/isochron.h"
+#include "tests/base/file_size_limit.h"
 #include "tests/message_of.h"
-#include "tests/train/file_size_limit.h"
 
 namespace isochron {
 namespace {
