@@ -36,7 +36,11 @@ Tensor four_axes(const Tensor& mask) {
 }  // namespace
 
 MultiHeadAttention::MultiHeadAttention(int64_t num_heads, int64_t key_dim, MultiHeadAttentionOptions options)
-    : num_heads_(num_heads), key_dim_(key_dim), value_dim_(options.value_dim), options_(std::move(options)) {
+    : num_heads_(num_heads),
+      key_dim_(key_dim),
+      value_dim_(options.value_dim),
+      options_(std::move(options)),
+      dropout_(options_.dropout, {.seed = options_.seed}) {
   if (value_dim_ == 0) value_dim_ = key_dim_;
   if (num_heads < 1 || key_dim < 1 || value_dim_ < 1)
     fail<ValueError>("MultiHeadAttention", "num_heads, key_dim and value_dim must be positive, got {}, {} and {}",
@@ -48,25 +52,24 @@ MultiHeadAttention::MultiHeadAttention(int64_t num_heads, int64_t key_dim, Multi
   take_common(options_);
 }
 
-MultiHeadAttention::Projection MultiHeadAttention::add_projection(const char* which, int64_t features, int64_t width) {
+MultiHeadAttention::Projection MultiHeadAttention::add_projection(const char* which, const Shape& kernel,
+                                                                  const Shape& bias) {
+  const MultiHeadAttentionOptions& o = options_;
   Projection p;
-  p.kernel = add_weight(fmt::format("{}/kernel", which), {features, num_heads_, width}, options_.kernel_initializer,
-                        {.dtype = options_.dtype});
-  if (options_.use_bias)
-    p.bias = add_weight(fmt::format("{}/bias", which), {num_heads_, width}, options_.bias_initializer,
-                        {.dtype = options_.dtype});
+  p.kernel = add_weight(fmt::format("{}/kernel", which), kernel, o.kernel_initializer,
+                        {.regularizer = o.kernel_regularizer, .constraint = o.kernel_constraint, .dtype = o.dtype});
+  if (o.use_bias)
+    p.bias = add_weight(fmt::format("{}/bias", which), bias, o.bias_initializer,
+                        {.regularizer = o.bias_regularizer, .constraint = o.bias_constraint, .dtype = o.dtype});
   return p;
 }
 
 void MultiHeadAttention::build_for(int64_t query, int64_t key, int64_t value) {
-  query_ = add_projection("query", query, key_dim_);
-  key_ = add_projection("key", key, key_dim_);
-  value_ = add_projection("value", value, value_dim_);
+  query_ = add_projection("query", {query, num_heads_, key_dim_}, {num_heads_, key_dim_});
+  key_ = add_projection("key", {key, num_heads_, key_dim_}, {num_heads_, key_dim_});
+  value_ = add_projection("value", {value, num_heads_, value_dim_}, {num_heads_, value_dim_});
   const int64_t out = options_.output_shape ? options_.output_shape : query;
-  output_.kernel = add_weight("attention_output/kernel", {num_heads_, value_dim_, out}, options_.kernel_initializer,
-                              {.dtype = options_.dtype});
-  if (options_.use_bias)
-    output_.bias = add_weight("attention_output/bias", {out}, options_.bias_initializer, {.dtype = options_.dtype});
+  output_ = add_projection("attention_output", {num_heads_, value_dim_, out}, {out});
 }
 
 void MultiHeadAttention::build(const Shape& input) {
@@ -91,17 +94,17 @@ Tensor MultiHeadAttention::project(const Tensor& x, const Projection& to, int64_
 }
 
 AttentionResult MultiHeadAttention::in_the_open(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
-                                                bool causal, bool training) const {
+                                                bool causal, bool training) {
   const auto by_head = [](const Tensor& x) { return transpose(x, {0, 2, 1, 3}); };
   const Tensor scores =
       matmul(by_head(q), by_head(k), {.transpose_b = true}) / std::sqrt(static_cast<double>(key_dim_));
   const Tensor probabilities = attention_probabilities(scores, mask, causal);
-  const Tensor kept = Dropout(options_.dropout).call(probabilities, {.training = training});
+  const Tensor kept = dropout_.call(probabilities, {.training = training});
   return {by_head(matmul(kept, by_head(v))), probabilities};
 }
 
 AttentionResult MultiHeadAttention::attend(const Tensor& query, const Tensor& value, const AttentionCall& call,
-                                           const Tensor& value_mask, bool with_scores) const {
+                                           const Tensor& value_mask, bool with_scores) {
   const Tensor& key = call.key.defined() ? call.key : value;
   const auto projected = [&](const Tensor& x, const Projection& to, int64_t width) {
     return wide(project(x, to, width), options_.dtype);

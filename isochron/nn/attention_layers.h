@@ -29,6 +29,11 @@ struct MultiHeadAttentionOptions {
   int64_t output_shape = 0;  // features of the result; 0: those of the query
   Initializer kernel_initializer = "glorot_uniform";
   Initializer bias_initializer = "zeros";
+  Regularizer kernel_regularizer = {};
+  Regularizer bias_regularizer = {};
+  Constraint kernel_constraint = {};
+  Constraint bias_constraint = {};
+  std::optional<uint64_t> seed = {};     // of the dropout
   bool use_causal_mask = false;          // for calls that do not say
   bool rotary = false;                   // turn queries and keys by their positions; key_dim must be even
   bool return_attention_scores = false;  // calls with lists give output and scores; see AttentionResult
@@ -37,7 +42,8 @@ struct MultiHeadAttentionOptions {
   std::string name = {};
 };
 ISO_OPTIONS(MultiHeadAttentionOptions, value_dim, dropout, use_bias, output_shape, kernel_initializer, bias_initializer,
-            use_causal_mask, rotary, return_attention_scores, dtype, dtype_policy, name)
+            kernel_regularizer, bias_regularizer, kernel_constraint, bias_constraint, seed, use_causal_mask, rotary,
+            return_attention_scores, dtype, dtype_policy, name)
 
 // What a call may say besides query and value.
 struct AttentionCall {
@@ -72,23 +78,25 @@ class MultiHeadAttention : public Layer {
   std::vector<Tensor> call_many(const std::vector<Tensor>& inputs, const CallContext& context) override;
   Tensor call(const Tensor& x, const CallContext& context) override;
   Shape output_shape(const Shape& input) const override;
+  std::vector<Variable> state() const override { return dropout_.state(); }
 
  private:
   struct Projection {
     Variable kernel, bias;
   };
-  Projection add_projection(const char* name, int64_t features, int64_t width);
+  Projection add_projection(const char* name, const Shape& kernel, const Shape& bias);
   void build_for(int64_t query, int64_t key, int64_t value);
   Tensor project(const Tensor& x, const Projection& to, int64_t width) const;
   AttentionResult look(const Tensor& query, const Tensor& value, const AttentionCall& call, bool with_scores);
   AttentionResult attend(const Tensor& query, const Tensor& value, const AttentionCall& call, const Tensor& value_mask,
-                         bool with_scores) const;
+                         bool with_scores);
   // By probabilities that are stored: for those who ask for them, and where dropout picks some of them.
   AttentionResult in_the_open(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal,
-                              bool training) const;
+                              bool training);
 
   int64_t num_heads_, key_dim_, value_dim_;
   MultiHeadAttentionOptions options_;
+  Dropout dropout_;
   Projection query_, key_, value_, output_;
 };
 

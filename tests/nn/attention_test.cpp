@@ -105,6 +105,39 @@ TEST(AttentionScores, AreThoseOfKeras) {
   }
 }
 
+TEST(MultiHeadAttention, ASeedDecidesWhatIsDropped) {
+  const Tensor x = random_normal({2, 6, 4}, 0, 1, {.seed = 5}).eval();
+  const auto dropped = [&](std::optional<uint64_t> seed) {
+    set_seed(1);
+    MultiHeadAttention layer(2, 4, {.dropout = 0.5, .seed = seed});
+    layer(x, x);
+    set_seed(2);
+    const Tensor first = layer(x, x, {.training = true}).eval(), second = layer(x, x, {.training = true}).eval();
+    EXPECT_FALSE(allclose(first, second));
+    EXPECT_EQ(layer.state().size(), seed ? 1u : 0u);
+    return first;
+  };
+  EXPECT_TRUE(allclose(dropped(3), dropped(3)));
+  EXPECT_FALSE(allclose(dropped(3), dropped(4)));
+}
+
+TEST(MultiHeadAttention, WeightsAreRegularizedAndConstrained) {
+  MultiHeadAttention layer(2, 3,
+                           {.kernel_initializer = "ones",
+                            .bias_initializer = "ones",
+                            .kernel_regularizer = l2(0.5),
+                            .bias_regularizer = l1(0.25),
+                            .kernel_constraint = non_neg(),
+                            .dtype = kReal});
+  const Tensor x = ones({1, 5, 4}, kReal);
+  layer(x, x);
+  // Kernels 3 * 4 * 6 + 6 * 4, biases 3 * 6 + 4, all of ones.
+  double penalty = 0;
+  for (const Tensor& part : layer.losses()) penalty += part.item();
+  EXPECT_DOUBLE_EQ(penalty, 0.5 * 96 + 0.25 * 22);
+  EXPECT_EQ(layer.constrained_weights().size(), 4u);
+}
+
 TEST(AttentionScores, ComeOutOfAFunctionalModel) {
   const Input x({5, 4}), memory({3, 4});
   MultiHeadAttention attend(2, 4, {.return_attention_scores = true});
