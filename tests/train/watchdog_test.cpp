@@ -206,11 +206,12 @@ TEST_P(WatchdogAborts, WithACheckpointFromWhichTrainingGoesOnExactly) {
     message = error.what();
   }
   gate->open = true;
-  EXPECT_THAT(message, AllOf(HasSubstr("ended by the watchdog after 3 steps"),
-                             HasSubstr("the last one is on disk: " + folder.file("aborted"))));
   const CheckpointInfo info = verify_checkpoint(folder.file("aborted"));
   EXPECT_EQ(info.epoch, 0);
-  EXPECT_EQ(info.step, 3);
+  // Three batches lie before the element that is stuck. Who waits for the third may be helping with the fourth.
+  EXPECT_THAT(info.step, AllOf(testing::Ge(2), testing::Le(3)));
+  EXPECT_THAT(message, AllOf(HasSubstr(fmt::format("ended by the watchdog after {} steps", info.step)),
+                             HasSubstr("the last one is on disk: " + folder.file("aborted"))));
   Sequential fresh = small_model();
   const History resumed = fresh.fit(GetParam().make(open, 13, 2), {.epochs = 3, .verbose = 0, .resume = folder.path()});
   EXPECT_EQ(resumed.metrics(), expected.metrics());
