@@ -13,7 +13,7 @@ namespace isochron {
 
 struct CacheResidency {
   int64_t bytes = 0;           // of the file
-  int64_t resident_bytes = 0;  // of them in the page cache, counted in whole pages
+  int64_t resident_bytes = 0;  // of them in the page cache; an estimate for files of more than 4 MB
   double fraction() const {
     return bytes == 0 ? 1.0 : static_cast<double>(resident_bytes) / static_cast<double>(bytes);
   }

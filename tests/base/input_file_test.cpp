@@ -1,6 +1,8 @@
 #include "isochron/base/input_file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -135,6 +137,21 @@ TEST(PageCache, TellsWhatIsResident) {
   const CacheResidency warm = cache_residency(folder.file("data"));
   EXPECT_EQ(warm.bytes, 1 << 20);
   EXPECT_EQ(warm.resident_bytes, warm.bytes);
+  // A large file by samples: of this one the second half is not there, where the file system can forget it.
+  const std::string large = folder.file("large");
+  write_file(large, std::string(32 << 20, 'x'));
+  EXPECT_EQ(cache_residency(large).fraction(), 1);
+  ASSERT_TRUE(drop_from_page_cache(large));
+  const int fd = open(large.c_str(), O_RDONLY);
+  posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+  std::string half(16 << 20, ' ');
+  ASSERT_EQ(pread(fd, half.data(), half.size(), 0), 16 << 20);
+  close(fd);
+  const CacheResidency cold = cache_residency(large);
+  EXPECT_EQ(cold.bytes, 32 << 20);
+  if (cold.resident_bytes < cold.bytes) {
+    EXPECT_NEAR(cold.fraction(), 0.5, 0.1);
+  }
   EXPECT_EQ(cache_residency(folder.file("absent")).bytes, 0);
   EXPECT_FALSE(drop_from_page_cache(folder.file("absent")));
   ASSERT_EQ(mkfifo(folder.file("pipe").c_str(), 0600), 0);

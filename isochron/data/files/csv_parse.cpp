@@ -1,6 +1,7 @@
 #include "isochron/data/files/csv_parse.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstring>
 #include <optional>
@@ -14,6 +15,7 @@ namespace {
 constexpr size_t kBlock = 1 << 20, kPadding = 64, kPage = 4096;
 // Text whose fields are found at once: it stays in the nearest cache until they are read.
 constexpr size_t kPiece = 16 << 10;
+constexpr size_t kLookedThrough = 128 << 10;
 // Ends of fields that are copied at once.
 constexpr size_t kTogether = 4;
 static_assert(kTogether <= kEndsRoom);
@@ -153,11 +155,15 @@ class Parser {
       const uint32_t* const fields = row + columns[0];
       if (side_by_side) {
         // Some more than there are, as the next row overwrites them.
-        for (size_t k = 0; k < width; k += kTogether)
-          for (size_t i = k; i < k + kTogether; ++i) {
-            ends[i] = fields[i];
-            starts[i] = *(fields + i - 1) + 1;
-          }
+        for (size_t k = 0; k < width; k += kTogether) {
+          // By way of registers: where they are written may be where they are read, for all the compiler knows.
+          std::array<uint32_t, kTogether> end, start;
+          std::memcpy(end.data(), fields + k, sizeof end);
+          std::memcpy(start.data(), fields + k - 1, sizeof start);
+          for (uint32_t& at : start) ++at;
+          std::memcpy(ends + k, end.data(), sizeof end);
+          std::memcpy(starts + k, start.data(), sizeof start);
+        }
       } else {
         for (size_t k = 0; k < width; ++k) {
           const size_t i = columns[k] - columns[0];
@@ -353,20 +359,30 @@ bool BlockReader::next(TextBlock& block) {
     block.make_room(rest_.size(), wanted + 1);  // and a newline
     char* const text = block.begin_at(rest_.size());
     if (!rest_.empty()) std::memcpy(text, rest_.data(), rest_.size());
-    const size_t got = file_.read(text + rest_.size(), wanted);
-    size_t filled = rest_.size() + got;
+    Survey seen = survey(text, rest_.size());
+    size_t filled = rest_.size();
+    const size_t end = filled + wanted;
     rest_.clear();
-    ended_ = got < wanted;
+    for (ended_ = false; filled < end && !ended_;) {
+      // In parts that are looked through while they are in the nearer caches.
+      const size_t part = std::min(kLookedThrough, end - filled), got = file_.read(text + filled, part);
+      const Survey more = survey(text + filled, got);
+      seen.row_ends += more.row_ends;
+      seen.quotes = seen.quotes || more.quotes;
+      filled += got;
+      ended_ = got < part;
+    }
+    block.row_ends = seen.row_ends;
     if (ended_) {
       if (filled == 0) return false;
       offset_ += static_cast<int64_t>(filled);
-      if (text[filled - 1] != '\n') text[filled++] = '\n';
+      if (text[filled - 1] != '\n') {
+        text[filled++] = '\n';
+        ++block.row_ends;
+      }
       block.size = filled;
-      block.row_ends = survey(text, filled).row_ends;
       break;
     }
-    const Survey seen = survey(text, filled);
-    block.row_ends = seen.row_ends;
     block.size = last_row_end({text, filled}, seen.quotes);
     rest_.assign(text + block.size, text + filled);
     if (block.size > 0) {
