@@ -12,7 +12,7 @@ import unittest
 from html.parser import HTMLParser
 from pathlib import Path
 
-COMMAND = sys.argv.pop(1)
+COMMAND = Path(sys.argv.pop(1)).resolve()
 IMAGES = Path(sys.argv.pop(2)) if sys.argv[1:2] == ["--images"] else None
 if IMAGES:
     sys.argv.pop(1)
