@@ -80,10 +80,12 @@ def main():
     unknown = set(options.names) - {p.name for p in programs}
     if unknown:
         parser.error(f"no scenario called {', '.join(sorted(unknown))}")
+    python = options.frameworks or sys.executable
+    python = os.path.abspath(shutil.which(python) or parser.error(f"--frameworks: there is no program {python}"))
     wrong = []
     for scenario in wanted:
         with tempfile.TemporaryDirectory(prefix="isochron_scenario_", ignore_cleanup_errors=True) as folder:
-            found = run(scenario, os.path.abspath(options.isochron), options.frameworks or sys.executable, Path(folder))
+            found = run(scenario, os.path.abspath(options.isochron), python, Path(folder))
             if found and options.keep:
                 os.makedirs(options.keep, exist_ok=True)
                 for part in ("diagnosis.json", "record.json", "console.txt"):
