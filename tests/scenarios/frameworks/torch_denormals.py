@@ -21,6 +21,6 @@ for epoch in range(8):
     start = time.time()
     if epoch == 4:
         rows = rows * 1e-41
-    for step in range(12):
+    for step in range(60):
         out = torch.sqrt(rows) / 3
     print(f"Epoch {epoch + 1}/8 - {time.time() - start:.2f}s - loss {out.mean():.3g}", flush=True)

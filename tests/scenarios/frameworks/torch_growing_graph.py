@@ -22,7 +22,7 @@ optimizer = torch.optim.SGD(model.parameters(), 1e-3)
 state = torch.zeros(8, 48)
 for epoch in range(7):
     start = time.time()
-    for step in range(14):
+    for step in range(30):
         state = model(torch.randn(8, 16), state)
         loss = loss_of(state, torch.zeros_like(state))
         optimizer.zero_grad()
