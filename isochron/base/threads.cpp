@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "isochron/base/cgroup.h"
+#include "isochron/base/clock.h"
 #include "isochron/base/error.h"
 #include "isochron/base/flush_denormals.h"
 #include "isochron/base/signals_blocked.h"
@@ -31,15 +32,18 @@ constexpr int kMaxThreads = 1024;
 constexpr int64_t kSpinNs = 70'000;
 // With more threads than CPUs the one waited for may need this very CPU.
 constexpr int64_t kCrowdedSpinNs = 1'000;
+// No more often than the scheduler itself would move threads.
+constexpr int64_t kPartedNs = 4'000'000;
 
 using Body = void (*)(void* context, int thread, int threads);
 
 // One cache line carries a job to one worker.
 struct alignas(64) Mailbox {
   ThreadSignal ticket;  // counts jobs
-  int threads = 0;
+  int threads = 0, caller_cpu = -1;
   Body body = nullptr;  // nullptr: stop
   void* context = nullptr;
+  int64_t parted_ns = 0;  // when the worker last moved away from its caller
 };
 
 class Workers {
@@ -59,6 +63,7 @@ class Workers {
 
   void post(Mailbox& mail, int threads, Body body, void* context);
   void loop(Mailbox& mail, int thread);
+  void part_from_caller(Mailbox& mail, int thread);
   void call(Body body, void* context, int thread, int threads) noexcept;
 
   std::vector<std::unique_ptr<Worker>> workers_;
@@ -137,19 +142,11 @@ void Workers::call(Body body, void* context, int thread, int threads) noexcept {
 
 void Workers::post(Mailbox& mail, int threads, Body body, void* context) {
   mail.threads = threads;
+  mail.caller_cpu = sched_getcpu();
   mail.body = body;
   mail.context = context;
   mail.ticket.value.fetch_add(1);
   mail.ticket.wake();
-}
-
-void Workers::loop(Mailbox& mail, int thread) {
-  for (uint32_t done = 0;; ++done) {
-    mail.ticket.wait([&](uint32_t ticket) { return ticket != done; }, spin_ns_);
-    if (!mail.body) return;
-    call(mail.body, mail.context, thread, mail.threads);
-    if (running_.signal.value.fetch_sub(1) == 1) running_.signal.wake();
-  }
 }
 
 // Moves this thread to a core of its own, counted from the one the team is made on, and leaves it free to move. The
@@ -167,6 +164,26 @@ void start_apart(int maker_cpu, int thread) {
   CPU_ZERO(&own);
   CPU_SET(cpu, &own);
   if (sched_setaffinity(0, sizeof own, &own) == 0) sched_setaffinity(0, sizeof allowed, &allowed);
+}
+
+// A thread that was woken while its CPU was busy for a moment may have come to the caller's, and would stay: each gives
+// it up to the other again and again, so that both seem to sleep much.
+void Workers::part_from_caller(Mailbox& mail, int thread) {
+  if (sched_getcpu() != mail.caller_cpu || mail.threads > cpus_) return;
+  const int64_t now = monotonic_ns();
+  if (now < mail.parted_ns + kPartedNs) return;
+  mail.parted_ns = now;
+  start_apart(mail.caller_cpu, thread);
+}
+
+void Workers::loop(Mailbox& mail, int thread) {
+  for (uint32_t done = 0;; ++done) {
+    mail.ticket.wait([&](uint32_t ticket) { return ticket != done; }, spin_ns_);
+    if (!mail.body) return;
+    part_from_caller(mail, thread);
+    call(mail.body, mail.context, thread, mail.threads);
+    if (running_.signal.value.fetch_sub(1) == 1) running_.signal.wake();
+  }
 }
 
 int Workers::ensure(int count) {

@@ -1,8 +1,10 @@
 #include "isochron/base/threads.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <algorithm>
 
 #include <atomic>
 #include <cfloat>
@@ -10,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "isochron/base/clock.h"
 #include "isochron/base/error.h"
 #include "isochron/base/flush_denormals.h"
 
@@ -224,6 +227,41 @@ TEST(ThreadsDefault, ComesFromOmpNumThreads) {
   for (const char* bad : {"0", "-1", "two", "2x", "99999", "1e3", " "})
     EXPECT_EQ(default_size_with(bad),
               "[OMP_NUM_THREADS] the number of threads must be from 1 to 1024, got \"" + std::string(bad) + "\"");
+}
+
+// Where the scheduler has put both on one CPU it leaves them there for up to 15 ms: each sleeps while the other runs.
+TEST(ThreadTeam, AWorkerDoesNotStayOnItsCallersCpu) {
+  if (available_cpus() < 2) return;  // nowhere to go
+  constexpr int kRounds = 7, kRuns = 5;
+  ThreadTeam& team = ThreadTeam::global();
+  std::vector<int> together;
+  for (int round = 0; round < kRounds; ++round) {
+    // Threads part no more often than every 4 ms.
+    for (const int64_t end = monotonic_ns() + 6'000'000; monotonic_ns() < end;) team.parallel(2, [](int, int) {});
+    const int caller = sched_getcpu();
+    team.parallel(2, [&](int thread, int) {
+      if (thread != 1) return;
+      cpu_set_t all, one;
+      sched_getaffinity(0, sizeof all, &all);
+      CPU_ZERO(&one);
+      CPU_SET(caller, &one);
+      sched_setaffinity(0, sizeof one, &one);
+      sched_setaffinity(0, sizeof all, &all);
+    });
+    int same = 0;
+    for (int run = 0; run < kRuns; ++run) {
+      std::atomic<int> cpus[2];
+      team.parallel(2, [&](int thread, int) {
+        volatile double x = 1;
+        for (int i = 0; i < 20'000; ++i) x = x * 1.0000001;
+        cpus[thread] = sched_getcpu();
+      });
+      same += cpus[0] == cpus[1];
+    }
+    together.push_back(same);
+  }
+  std::nth_element(together.begin(), together.begin() + kRounds / 2, together.end());
+  EXPECT_LE(together[kRounds / 2], 1) << "of " << kRuns;
 }
 
 }  // namespace
