@@ -61,7 +61,7 @@ class Workers {
     std::thread thread;
   };
 
-  void post(Mailbox& mail, int threads, Body body, void* context);
+  void post(Mailbox& mail, int threads, Body body, void* context, int caller_cpu = -1);
   void loop(Mailbox& mail, int thread);
   void part_from_caller(Mailbox& mail, int thread);
   void call(Body body, void* context, int thread, int threads) noexcept;
@@ -140,22 +140,22 @@ void Workers::call(Body body, void* context, int thread, int threads) noexcept {
   }
 }
 
-void Workers::post(Mailbox& mail, int threads, Body body, void* context) {
+void Workers::post(Mailbox& mail, int threads, Body body, void* context, int caller_cpu) {
   mail.threads = threads;
-  mail.caller_cpu = sched_getcpu();
+  mail.caller_cpu = caller_cpu;
   mail.body = body;
   mail.context = context;
   mail.ticket.value.fetch_add(1);
   mail.ticket.wake();
 }
 
-// Moves this thread to a core of its own, counted from the one the team is made on, and leaves it free to move. The
+// Moves this thread to a core of its own, counted from that of its maker or caller, and leaves it free to move. The
 // scheduler likes to start a thread beside its maker, and then takes a tenth of a second to part two that both spin.
-void start_apart(int maker_cpu, int thread) {
+void move_apart(int other_cpu, int thread) {
   cpu_set_t allowed;
-  if (maker_cpu < 0 || sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  if (other_cpu < 0 || sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
   if (thread >= CPU_COUNT(&allowed)) return;
-  int cpu = maker_cpu;
+  int cpu = other_cpu;
   for (int passed = 0; passed < thread;) {
     cpu = (cpu + 1) % CPU_SETSIZE;
     if (CPU_ISSET(cpu, &allowed)) ++passed;
@@ -173,7 +173,7 @@ void Workers::part_from_caller(Mailbox& mail, int thread) {
   const int64_t now = monotonic_ns();
   if (now < mail.parted_ns + kPartedNs) return;
   mail.parted_ns = now;
-  start_apart(mail.caller_cpu, thread);
+  move_apart(mail.caller_cpu, thread);
 }
 
 void Workers::loop(Mailbox& mail, int thread) {
@@ -197,7 +197,7 @@ int Workers::ensure(int count) {
     try {
       workers_.reserve(workers_.size() + 1);
       worker->thread = std::thread([this, mail, thread, maker_cpu] {
-        start_apart(maker_cpu, thread);
+        move_apart(maker_cpu, thread);
         loop(*mail, thread);
       });
     } catch (const std::exception&) {
@@ -224,7 +224,8 @@ void Workers::run(int threads, Body body, void* context) {
   if (spin_ns_.load(std::memory_order_relaxed) != spin) spin_ns_.store(spin, std::memory_order_relaxed);
   barrier_.members.store(static_cast<uint32_t>(threads) << 16, std::memory_order_relaxed);
   running_.signal.value.store(static_cast<uint32_t>(count), std::memory_order_relaxed);
-  for (int i = 0; i < count; ++i) post(workers_[i]->mail, threads, body, context);
+  const int cpu = sched_getcpu();
+  for (int i = 0; i < count; ++i) post(workers_[i]->mail, threads, body, context, cpu);
   call(body, context, 0, threads);
   running_.signal.wait([](uint32_t left) { return left == 0; }, spin_ns_);
   if (failed_.load(std::memory_order_relaxed)) {

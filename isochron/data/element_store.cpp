@@ -55,7 +55,7 @@ class MemoryStore : public ElementStore {
   void finish(int64_t total) override {
     std::lock_guard lock(mutex_);
     total_ = total;
-    complete_ = !given_up_ && count_ == total;
+    complete_ = count_ == total;
   }
   bool complete() const override { return complete_; }
   int64_t count() const override {
@@ -252,8 +252,7 @@ class FileStore : public ElementStore {
   }
   // The file stays open: other threads may be reading.
   void give_room_back() {
-    given_up_ = true;
-    if (fd_ < 0 || complete_) return;
+    if (given_up_.exchange(true) || fd_ < 0 || complete_) return;  // once: the name may be another's by now
     unlink(partial().c_str());
     [[maybe_unused]] const int ignored = ftruncate(fd_, 0);
     offsets_.clear();

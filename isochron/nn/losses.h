@@ -144,7 +144,7 @@ class CosineSimilarity : public Loss {
   CosineSimilarityOptions options_;
 };
 
-#define ISO_LOSS(Class, function, Options)                                                                     \
+#define ISO_LOSS_OF(Class, function, Options)                                                                  \
   class Class : public Loss {                                                                                  \
    public:                                                                                                     \
     explicit Class(Options options = {}) : Loss(#function, options.reduction), options_(std::move(options)) {} \
@@ -154,13 +154,13 @@ class CosineSimilarity : public Loss {
    private:                                                                                                    \
     Options options_;                                                                                          \
   }
-ISO_LOSS(BinaryCrossentropy, binary_crossentropy, CrossentropyOptions);
-ISO_LOSS(CategoricalCrossentropy, categorical_crossentropy, CrossentropyOptions);
-ISO_LOSS(SparseCategoricalCrossentropy, sparse_categorical_crossentropy, SparseCrossentropyOptions);
-ISO_LOSS(BinaryFocalCrossentropy, binary_focal_crossentropy, BinaryFocalOptions);
-ISO_LOSS(CategoricalFocalCrossentropy, categorical_focal_crossentropy, CategoricalFocalOptions);
-ISO_LOSS(Dice, dice, DiceOptions);
-ISO_LOSS(Tversky, tversky, TverskyOptions);
-#undef ISO_LOSS
+ISO_LOSS_OF(BinaryCrossentropy, binary_crossentropy, CrossentropyOptions);
+ISO_LOSS_OF(CategoricalCrossentropy, categorical_crossentropy, CrossentropyOptions);
+ISO_LOSS_OF(SparseCategoricalCrossentropy, sparse_categorical_crossentropy, SparseCrossentropyOptions);
+ISO_LOSS_OF(BinaryFocalCrossentropy, binary_focal_crossentropy, BinaryFocalOptions);
+ISO_LOSS_OF(CategoricalFocalCrossentropy, categorical_focal_crossentropy, CategoricalFocalOptions);
+ISO_LOSS_OF(Dice, dice, DiceOptions);
+ISO_LOSS_OF(Tversky, tversky, TverskyOptions);
+#undef ISO_LOSS_OF
 
 }  // namespace isochron

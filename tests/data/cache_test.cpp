@@ -103,6 +103,24 @@ TEST(Cache, AFullDiskCostsTheCacheAndNotThePass) {
   }
 }
 
+TEST(Cache, AFileThatWasGivenUpIsLeftToOthers) {
+  const TempFolder folder;
+  const std::string path = folder.file("cache");
+  const auto make = [&] { return stream(range(100)).cache(path); };
+  const Dataset full = make(), other = make();
+  int64_t seen = 0;
+  auto limit = std::make_unique<FileSizeLimit>(4000);
+  for ([[maybe_unused]] const Element& e : full) {
+    if (++seen < 90) continue;
+    limit.reset();
+    for ([[maybe_unused]] const Element& each : other) break;
+    ASSERT_TRUE(std::filesystem::exists(path + ".partial")) << seen;
+  }
+  EXPECT_EQ(seen, 100);
+  EXPECT_EQ(numbers(other).size(), 100u);
+  EXPECT_TRUE(std::filesystem::exists(path));
+}
+
 TEST(Cache, ShufflesAboveAndBelow) {
   Counted counted;
   const Dataset above = counted.over(range(50)).cache().shuffle(50, {.seed = 1});
