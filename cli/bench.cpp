@@ -75,10 +75,7 @@ std::vector<BenchStudy>& studies() {
 }  // namespace
 
 Tensor random_rows(const Shape& shape) {
-  const TensorSpec spec{DType::float32, shape};
-  Storage values = Storage::allocate(static_cast<size_t>(spec.bytes()));
-  fill_uniform(reinterpret_cast<float*>(values.data()), {.seed = 1, .stream = 0}, 0, shape.elements(), 0.f, 1.f);
-  return Tensor::from_storage(std::move(values), spec);
+  return initializers::random_uniform({.minval = 0, .maxval = 1, .seed = 1})(shape);  // by all threads
 }
 
 Tensor random_labels(int64_t rows, int64_t classes) {

@@ -10,9 +10,9 @@ EXPECTED = "2 threads, epoch 1 took 0.5 s\n"
 OUTSIDE = pathlib.Path(__file__).resolve().parent / "outside"
 
 
-def run(*command, **environment):
+def run(*command, cwd=None, **environment):
     print("$", *command, flush=True)
-    done = subprocess.run(command, env={**os.environ, **environment}, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(command, cwd=cwd, env={**os.environ, **environment}, stdout=subprocess.PIPE, text=True)
     if done.returncode != 0:
         sys.exit(f"failed with {done.returncode}: {done.stdout}")
     return done.stdout
@@ -28,7 +28,13 @@ def main(build, compiler, libdir, version):
         first = pathlib.Path(folder) / "first"
         run("cmake", "--install", build, "--prefix", first)
         prefix = first.rename(pathlib.Path(folder) / "moved")  # nothing may remember where it was installed
-        expect("the command", run(prefix / "bin" / "isochron", "--version"), f"isochron {version}\n")
+        # Libraries of the folder one happens to stand in are none of ours.
+        strange = pathlib.Path(folder) / "strange"
+        strange.mkdir()
+        for name in ("libisochron.so.0", "libfmt.so.9", "libc.so.6"):
+            (strange / name).write_text("no library")
+        for command in (prefix / "bin" / "isochron", pathlib.Path(build) / "bin" / "isochron"):
+            expect("the command", run(command, "--version", cwd=strange), f"isochron {version}\n")
 
         outside = pathlib.Path(folder) / "outside"
         run("cmake", "-S", OUTSIDE, "-B", outside, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}",
