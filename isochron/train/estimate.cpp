@@ -104,8 +104,8 @@ LoopCost loop_cost(int epochs) {
     std::vector<double> seconds;
     for (int training = 0; training == 0 || (training < kMostTrainings && seconds.size() < kLooks); ++training) {
       Sequential model = small();
-      const History history = model.fit(
-          x, y, {.epochs = length, .batch_size = 1, .verbose = 0, .watchdog = {.action = OnStall::off}});
+      const History history =
+          model.fit(x, y, {.epochs = length, .batch_size = 1, .verbose = 0, .watchdog = {.action = OnStall::off}});
       const std::vector<Epoch>& all = history.record().epochs;
       for (size_t e = 1; e < all.size(); ++e) seconds.push_back(all[e].seconds);
     }

@@ -64,24 +64,6 @@ constexpr int max_rows(int vectors) {
 #endif
 }
 
-// Residual and gate of a tile that was stored just now: in loops that all kernels share, for each is compiled many
-// times.
-template <class T>
-HWY_NOINLINE void add_and_gate(const TileColumn<T>& column, T* tile_c, int rows) {
-  const hn::ScalableTag<T> d;
-  const int64_t at = tile_c - column.c;
-  for (int r = 0; r < rows; ++r) {
-    T* c = tile_c + r * column.c_stride;
-    const int64_t row = at + r * column.c_stride;
-    for_vectors(d, column.cols, [&](int64_t i, auto part) HWY_ATTR {
-      auto sum = part.load(d, c + i);
-      if (column.residual) sum = hn::Add(sum, part.load(d, column.residual + row + i));
-      if (column.gate) sum = hn::IfThenElseZero(hn::Gt(part.load(d, column.gate + row + i), hn::Zero(d)), sum);
-      part.store(sum, d, c + i);
-    });
-  }
-}
-
 template <class T, int R, int V, bool kKMajor, bool kPack>
 void run_tiles_of(const TileColumn<T>& column) {
   const hn::ScalableTag<T> d;
@@ -94,16 +76,24 @@ void run_tiles_of(const TileColumn<T>& column) {
   };
   const int64_t a_stride = column.a_stride, b_stride = column.b_stride, b_last = column.b_last;
   const T* tile_a = column.a;
-  const T* init = column.init;
+  const T *init = column.init, *residual = column.residual, *gate = column.gate;
   T* tile_c = column.c;
 
   for (int64_t tile = column.tiles; tile > 0; --tile) {
     Vec sum[R][V];
+    const auto ask_for = [&](const T* rows) HWY_ATTR {
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 8
+        for (size_t byte = 0; byte < V * sizeof(Vec); byte += 64)
+          hwy::Prefetch(rows + r * column.c_stride + byte / sizeof(T));
+      }
+    };
+    ask_for(tile_c);
+    if (residual) ask_for(residual);
+    if (gate) ask_for(gate);
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
-#pragma GCC unroll 8
-      for (size_t byte = 0; byte < V * sizeof(Vec); byte += 64)
-        hwy::Prefetch(tile_c + r * column.c_stride + byte / sizeof(T));
 #pragma GCC unroll 8
       for (int v = 0; v < V; ++v) sum[r][v] = hn::Zero(d);
     }
@@ -133,13 +123,26 @@ void run_tiles_of(const TileColumn<T>& column) {
       b += b_stride;
     }
 
-    if (init) {
+    const auto change_sums = [&](const T* by, int64_t stride, auto change) HWY_ATTR {
 #pragma GCC unroll 16
       for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 8
-        for (int v = 0; v < V; ++v) sum[r][v] = hn::Add(sum[r][v], load(init + r * column.init_stride, v, column.last));
+        for (int v = 0; v < V; ++v) sum[r][v] = change(sum[r][v], load(by + r * stride, v, column.last));
       }
+    };
+    const auto add = [](Vec x, Vec y) HWY_ATTR { return hn::Add(x, y); };
+    if (init) {
+      change_sums(init, column.init_stride, add);
       init += R * column.init_stride;
+    }
+    if (residual) {
+      change_sums(residual, column.c_stride, add);
+      residual += R * column.c_stride;
+    }
+    if (gate) {
+      change_sums(gate, column.c_stride,
+                  [&](Vec x, Vec y) HWY_ATTR { return hn::IfThenElseZero(hn::Gt(y, hn::Zero(d)), x); });
+      gate += R * column.c_stride;
     }
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
@@ -151,7 +154,6 @@ void run_tiles_of(const TileColumn<T>& column) {
         for (int v = 0; v < V; ++v) hn::StoreU(sum[r][v], d, c + (v == V - 1 ? column.last : v * lanes));
       }
     }
-    if (column.residual || column.gate) add_and_gate(column, tile_c, R);
     tile_a += R * (kKMajor ? 1 : a_stride);
     tile_c += R * column.c_stride;
   }
