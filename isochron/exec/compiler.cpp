@@ -4,9 +4,9 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 
 #include "isochron/base/clock.h"
+#include "isochron/exec/free_gaps.h"
 #include "isochron/exec/plan_flops.h"
 #include "isochron/exec/schedule.h"
 #include "isochron/exec/touched_memory.h"
@@ -299,30 +299,13 @@ void Compiler::lay_out_arena() {
   std::stable_sort(starting.begin(), starting.end(),
                    [](const Buffer* a, const Buffer* b) { return a->first < b->first; });
   std::stable_sort(ending.begin(), ending.end(), [](const Buffer* a, const Buffer* b) { return a->last < b->last; });
-  std::map<int64_t, int64_t> gaps{{0, INT64_MAX}};  // begin -> end
+  FreeGaps gaps;
   auto dead = ending.begin();
   for (Buffer* b : starting) {
-    for (; (*dead)->last < b->first; ++dead) {
-      int64_t begin = (*dead)->place.offset, end = begin + aligned((*dead)->bytes);
-      if (begin == end) continue;
-      auto after = gaps.lower_bound(begin);
-      if (after->first == end) {
-        end = after->second;
-        after = gaps.erase(after);
-      }
-      if (after != gaps.begin() && std::prev(after)->second == begin)
-        std::prev(after)->second = end;
-      else
-        gaps.emplace_hint(after, begin, end);
-    }
+    for (; (*dead)->last < b->first; ++dead) gaps.give_back((*dead)->place.offset, aligned((*dead)->bytes));
     const int64_t bytes = aligned(b->bytes);
-    const auto gap = std::find_if(gaps.begin(), gaps.end(), [&](const auto& g) { return g.second - g.first >= bytes; });
-    const auto [begin, end] = *gap;
-    b->place.offset = begin;
-    out_->arena_bytes_ = std::max(out_->arena_bytes_, begin + bytes);
-    if (bytes == 0) continue;
-    gaps.erase(gap);
-    if (begin + bytes < end) gaps.emplace(begin + bytes, end);
+    b->place.offset = gaps.take(bytes);
+    out_->arena_bytes_ = std::max(out_->arena_bytes_, b->place.offset + bytes);
   }
 }
 
