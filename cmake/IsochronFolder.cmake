@@ -17,6 +17,8 @@ target_compile_options(isochron_flags INTERFACE
 set(ISOCHRON_SKIPPED_TARGETS "HWY_SSSE3|HWY_SSE4" CACHE STRING "Highway targets that are not compiled")
 target_compile_definitions(isochron_flags INTERFACE HWY_SHARED_DEFINE "HWY_DISABLED_TARGETS=(${ISOCHRON_SKIPPED_TARGETS})")
 target_link_libraries(isochron_flags INTERFACE Threads::Threads fmt::fmt)
+# Highway's prefetches do not compile without any optimisation: GCC takes their hint for no constant then.
+target_compile_options(isochron_flags INTERFACE $<$<CONFIG:Debug>:-Og>)
 # An index beyond a vector, a span or a view ends the test, also where a sanitizer sees memory that is somebody's.
 if(ISOCHRON_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Debug")
   target_compile_definitions(isochron_flags INTERFACE _GLIBCXX_ASSERTIONS)
