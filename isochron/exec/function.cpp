@@ -48,6 +48,12 @@ std::byte* bytes_of(const Value& value) {
   return bytes.data();
 }
 
+// What is pending on this thread may be the value of a variable a plan reads, or read one that it updates in place.
+// Histories stay: a prediction between a forward and a backward pass is no end of a step.
+void compute_pending() {
+  if (nodes_since_evaluation()) eval({});
+}
+
 }  // namespace
 
 void note_assignment(const std::shared_ptr<TensorState>& variable) {
@@ -132,7 +138,7 @@ TracedPlan::Recording TracedPlan::record(std::span<const TensorSpec> arguments, 
 std::unique_ptr<TracedPlan> TracedPlan::trace(std::span<const TensorSpec> arguments, const TracedBody& body) {
   std::lock_guard lock(graph_mutex());
   // Pending values the body may capture are computed first: they are constants to it.
-  end_step();
+  compute_pending();
   const int64_t start = monotonic_ns();
   std::unique_ptr<TracedPlan> traced(new TracedPlan);
   traced->arguments_.assign(arguments.begin(), arguments.end());
@@ -176,6 +182,7 @@ void TracedPlan::bind(std::vector<Input>& inputs, std::span<const void* const> a
 
 void TracedPlan::run(std::span<const void* const> arguments, std::span<void* const> results, bool check_numbers) {
   std::lock_guard lock(graph_mutex());
+  compute_pending();
   if (random_keys_) {
     random_key_[0] = static_cast<int64_t>(get_seed());
     random_key_[1] = static_cast<int64_t>(take_random_streams(static_cast<uint64_t>(random_keys_)));
@@ -187,7 +194,10 @@ void TracedPlan::run(std::span<const void* const> arguments, std::span<void* con
     if (input.updated) bytes_overwritten(*input.variable_state);
 }
 
-std::unique_ptr<TracedPlan::DryRun> TracedPlan::dry_run() { return std::make_unique<DryRun>(*this); }
+std::unique_ptr<TracedPlan::DryRun> TracedPlan::dry_run() {
+  compute_pending();
+  return std::make_unique<DryRun>(*this);
+}
 
 TracedPlan::DryRun::DryRun(TracedPlan& plan) : plan_(plan), copies_(plan.inputs_.size()) {
   for (size_t i = 0; i < copies_.size(); ++i) {
@@ -260,9 +270,7 @@ TensorList TracedFunction::call(std::span<const Tensor> arguments) {
   if (tracing_on_this_thread()) return body_(arguments);
   std::lock_guard lock(graph_mutex());
   ++report_.calls;
-  // Everything pending is computed first: it may read variables this call updates in place.
   for (const Tensor& argument : arguments) argument.eval();
-  if (nodes_since_evaluation()) end_step();
   TracedPlan& plan = plan_for(arguments);
   SmallVector<const void*, 4> argument_pointers;
   for (const Tensor& argument : arguments) argument_pointers.push_back(argument.raw_data());

@@ -143,8 +143,9 @@ bool same_elements(const Tensor& a, const Tensor& b);  // bit for bit, NaN equal
 
 }  // namespace isochron
 
-template <>
-struct fmt::formatter<isochron::Tensor> {
+template <class T>
+requires std::is_base_of_v<isochron::Tensor, T>
+struct fmt::formatter<T> {
   constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
   template <class Context>
   auto format(const isochron::Tensor& value, Context& context) const {

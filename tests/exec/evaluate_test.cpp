@@ -164,6 +164,19 @@ TEST(Evaluate, AGraphThatGrowsIsCutAndNamed) {
   EXPECT_NE(report.grown_graphs[0].find("add"), std::string::npos);
 }
 
+TEST(Function, CalledBetweenForwardAndBackwardKeepsTheHistory) {
+  const Variable w(tensor({3.0f}));
+  const auto twice = function([](Tensor x) { return 2 * x; });
+  const Tensor loss = square(w) * twice(tensor({5.0f}));
+  loss.backward();
+  EXPECT_EQ(w.grad().item(), 2 * 3 * 10);
+}
+
+TEST(Tensor, VariablesPrintAsTensorsDo) {
+  const Variable w(tensor({1.0f, 2.0f}));
+  EXPECT_EQ(fmt::format("{}", w), "[1. 2.]");
+}
+
 TEST(Tensor, PrintsLikeNumPy) {
   EXPECT_EQ(to_string(tensor({1.f, 2.5f, -3.f})), "[ 1.   2.5 -3. ]");
   EXPECT_EQ(to_string(tensor({{1, 2}, {3, 40}})), "[[ 1  2]\n [ 3 40]]");

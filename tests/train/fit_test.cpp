@@ -263,6 +263,38 @@ TEST(Fit, SingleBatchesAndPredictions) {
   EXPECT_NEAR(model.get_weights()[1].item(), 1.2, 1e-5);
 }
 
+// Weights assigned between calls (clipped, loaded, reset) are pending until somebody needs them.
+TEST(Fit, StepsAndPredictionsSeeWhatWasAssignedBeforeThem) {
+  Sequential model = zero_model();
+  const Variable kernel = model.weights()[0];
+  EXPECT_NEAR(model.train_on_batch(five_x, five_y)[0].second, 55.0 / 5, 1e-5);
+  EXPECT_NEAR(model.test_on_batch(five_x, five_y)[0].second, 55.0 / 5, 1e-5);
+  EXPECT_NEAR(model.predict(five_x).item({4, 0}), 0, 1e-5);
+
+  kernel.assign(kernel * 0 + 3);
+  EXPECT_NEAR(model.predict(five_x).item({4, 0}), 3, 1e-5);
+  kernel.assign(kernel - 1);
+  EXPECT_NEAR(model.test_on_batch(five_x, five_y)[0].second, (1 + 0 + 1 + 4 + 9) / 5.0, 1e-5);
+  kernel.assign(kernel - 1);
+  EXPECT_NEAR(model.train_on_batch(five_x, five_y)[0].second, (0 + 1 + 4 + 9 + 16) / 5.0, 1e-5);
+  const Tensor before = square(kernel);
+  EXPECT_NEAR(model.fit(five_x, five_y, {.batch_size = 5, .verbose = 0})["loss"][0], 6, 1e-5);
+  EXPECT_NEAR(before.item(), 1, 1e-5);
+}
+
+// As in a loop of reinforcement learning, where the targets of a loss are predictions of another model.
+TEST(Predict, BetweenForwardAndBackwardKeepsTheHistory) {
+  Sequential other = zero_model();
+  const Variable w(tensor({{2.0f}}));
+  for (int i = 0; i < 2; ++i) {
+    w.zero_grad();
+    const Tensor prediction = matmul(cast(five_x, DType::float32), w);
+    const Tensor loss = mse_loss(prediction, other.predict(five_x) + 1);
+    loss.backward();
+    EXPECT_NEAR(w.grad().item(), 2 * (2 - 1), 1e-5);
+  }
+}
+
 TEST(Fit, SameSeedGivesTheSameBits) {
   const auto trained = [] {
     const Line line;
