@@ -163,12 +163,12 @@ void evaluate(std::span<const Value> wanted, bool release) {
     cached.plan->run(evaluation.inputs, evaluation.outputs);
   } catch (...) {
     // Variables go back to what they were; their old bytes are as they were, for faults stop a plan before it updates.
-    for (size_t i = 0; i < evaluation.results.size(); ++i)
-      for (const Value& leaf : evaluation.walk.leaves)
-        if (leaf.node->role == LeafRole::stale && leaf.node->variable == evaluation.walk.roots[i].node->variable) {
-          leaf.node->role = LeafRole::variable;
-          leaf.node->results.push_back(std::move(evaluation.results[i]));
-        }
+    for (const GraphUpdate& update : evaluation.walk.updates) {
+      Node& leaf = *evaluation.walk.leaves[static_cast<size_t>(update.input)].node;
+      if (leaf.role != LeafRole::stale) continue;
+      leaf.role = LeafRole::variable;
+      leaf.results.push_back(std::move(evaluation.results[static_cast<size_t>(update.output)]));
+    }
     for (const auto& state : evaluation.states)
       if (state->variable && state->settled.node) state->set(std::exchange(state->settled, {}));
     throw;
@@ -176,12 +176,26 @@ void evaluate(std::span<const Value> wanted, bool release) {
   evaluation.publish();
 }
 
+// A leaf of its own on the same bytes, which a later update then leaves alone. Gradients still find the variable.
+Value read_value(const TensorState& variable) {
+  const Node& now = *variable.value.node;
+  if (tracing_on_this_thread() || now.role != LeafRole::variable || !now.computed()) return variable.value;
+  Value kept = make_leaf(now.outputs[0], now.results[0]);
+  kept.node->variable = variable.variable;
+  kept.node->differentiable = now.differentiable;
+  return kept;
+}
+
 Value assigned_value(const std::shared_ptr<TensorState>& variable, const Value& value) {
   note_assignment(variable);
   Value assigned = apply(kAssign, {Tensor(value)}).value();
   assigned.node->variable = variable->variable;
   assigned.node->differentiable = variable->trainable;
-  if (variable->value.node->computed()) variable->settled = variable->value;
+  Node& before = *variable->value.node;
+  if (before.computed())
+    variable->settled = variable->value;
+  else
+    before.superseded = before.variable == variable->variable;
   return assigned;
 }
 
@@ -213,6 +227,7 @@ void overgrown() {
 const bool kHooked = [] {
   EngineHooks& hooks = engine_hooks();
   hooks.evaluate = [](std::span<const Value> values) { evaluate(values, false); };
+  hooks.read_value = read_value;
   hooks.assigned_value = assigned_value;
   hooks.backward = backward;
   hooks.overgrown = overgrown;

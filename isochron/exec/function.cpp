@@ -48,6 +48,14 @@ std::byte* bytes_of(const Value& value) {
   return bytes.data();
 }
 
+// The variable whose value this is, unless it is an old one that somebody kept.
+std::shared_ptr<TensorState> variable_with(const Value& leaf) {
+  if (leaf.node->role != LeafRole::variable) return nullptr;
+  std::shared_ptr<TensorState> variable = find_variable(leaf.node->variable);
+  const bool current = variable && (variable->settled.node ? variable->settled : variable->value).node == leaf.node;
+  return current ? variable : nullptr;
+}
+
 // What is pending on this thread may be the value of a variable a plan reads, or read one that it updates in place.
 // Histories stay: a prediction between a forward and a backward pass is no end of a step.
 void compute_pending() {
@@ -113,8 +121,8 @@ TracedPlan::Recording TracedPlan::record(std::span<const TensorSpec> arguments, 
       input = {Input::argument, found->second, nullptr, false, {}};
     } else if (leaf.node == key.value().node) {
       input = {Input::random_key, 0, nullptr, false, {}};
-    } else if (leaf.node->role == LeafRole::variable) {
-      input = {Input::variable, 0, find_variable(leaf.node->variable), false, {}};
+    } else if (std::shared_ptr<TensorState> variable = variable_with(leaf)) {
+      input = {Input::variable, 0, std::move(variable), false, {}};
       input_of_variable[leaf.node->variable] = static_cast<int32_t>(recorded.inputs.size());
     } else if (!leaf.node->computed()) {
       fail<StateError>("function", "the traced code uses an argument of another function that is being traced");

@@ -63,17 +63,7 @@ CachedPlan& PlanCache::plan_for(const Walk& walk) {
 
 void PlanCache::compile(CachedPlan& entry, const Walk& walk, std::string reason) {
   Graph graph = graph_from(walk, entry.lifted);
-  std::unordered_map<uint64_t, int32_t> leaf_of;  // by variable
-  for (size_t leaf = 0; leaf < walk.leaves.size(); ++leaf)
-    if (walk.leaves[leaf].node->role == LeafRole::variable)
-      leaf_of[walk.leaves[leaf].node->variable] = static_cast<int32_t>(leaf);
-  for (size_t i = 0; i < walk.roots.size(); ++i) {
-    const Value& root = walk.roots[i];
-    if (!root.node->variable || root.node->computed()) continue;
-    // The assigned value of a variable replaces its old bytes, which the walk lists as a leaf if it read them.
-    const auto leaf = leaf_of.find(root.node->variable);
-    if (leaf != leaf_of.end()) graph.updates.push_back({static_cast<int32_t>(i), leaf->second});
-  }
+  graph.updates = walk.updates;
   entry.plan = Executable::compile(std::move(graph));
   ++report_.misses;
   report_.compile_seconds += entry.plan->compile_seconds();

@@ -1,5 +1,6 @@
 #include "isochron/graph/walk.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "isochron/base/names.h"
@@ -53,6 +54,40 @@ std::recursive_mutex& graph_mutex() {
   static std::recursive_mutex mutex;
   return mutex;
 }
+
+namespace {
+
+// A variable that is assigned twice before anything is computed has two pending values, should somebody hold the first;
+// the last one alone replaces its bytes.
+void find_updates(Walk& walk) {
+  struct Assigned {
+    uint64_t variable;
+    GraphUpdate update;
+  };
+  std::vector<Assigned> assigned;
+  for (size_t i = 0; i < walk.roots.size(); ++i) {
+    const Node& node = *walk.roots[i].node;
+    if (node.variable && !node.computed() && !node.superseded)
+      assigned.push_back({node.variable, {static_cast<int32_t>(i), -1}});
+  }
+  if (assigned.empty()) return;
+  std::sort(assigned.begin(), assigned.end(),
+            [](const Assigned& a, const Assigned& b) { return a.variable < b.variable; });
+  for (size_t leaf = 0; leaf < walk.leaves.size(); ++leaf) {
+    const Node& node = *walk.leaves[leaf].node;
+    if (node.role != LeafRole::variable) continue;
+    const auto found = std::lower_bound(assigned.begin(), assigned.end(), node.variable,
+                                        [](const Assigned& a, uint64_t variable) { return a.variable < variable; });
+    if (found != assigned.end() && found->variable == node.variable) found->update.input = static_cast<int32_t>(leaf);
+  }
+  for (const Assigned& each : assigned)
+    if (each.update.input >= 0) walk.updates.push_back(each.update);
+  // In an order that does not depend on the variables' ids: it is part of the signature.
+  std::sort(walk.updates.begin(), walk.updates.end(),
+            [](const GraphUpdate& a, const GraphUpdate& b) { return a.output < b.output; });
+}
+
+}  // namespace
 
 Walk walk_from(std::vector<Value> roots, bool allow_arguments) {
   static uint64_t last_mark = 0;
@@ -112,6 +147,7 @@ Walk walk_from(std::vector<Value> roots, bool allow_arguments) {
   for (Node* node : walk.nodes)
     for (const Value& in : node->inputs) number_leaf(in);
   for (const Value& root : walk.roots) number_leaf(root);
+  find_updates(walk);
   return walk;
 }
 
@@ -144,9 +180,10 @@ Signature signature_of(const Walk& walk) {
       for (const auto& [name, value] : node->attributes.items()) all.add(value);
     }
   }
-  for (const Value& root : walk.roots) {
-    add_reference(root);
-    all.add(root.node->variable ? 1u : 0u);
+  for (const Value& root : walk.roots) add_reference(root);
+  for (const GraphUpdate& update : walk.updates) {
+    all.add(static_cast<uint64_t>(update.output));
+    all.add(static_cast<uint64_t>(update.input));
   }
   return {all.high(), all.low(), structure.high()};
 }

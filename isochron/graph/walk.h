@@ -22,6 +22,7 @@ struct Walk {
   std::vector<Value> leaves;     // what the nodes read that is known already, in order of first use
   std::vector<Node*> constants;  // of `nodes`, those whose value is a number in the graph
   std::vector<Value> roots;
+  std::vector<GraphUpdate> updates;  // roots that are new values of variables whose old ones are among the leaves
   // A leaf's or node's place: leaves and nodes share one numbering, by Node::position.
   uint64_t mark = 0;
 };

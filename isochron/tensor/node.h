@@ -90,6 +90,7 @@ struct Node : Pooled<Node> {
   bool differentiable = false;   // a variable or watched tensor lies below
   bool released = false;         // computed, and its history was dropped
   uint64_t variable = 0;         // id of the variable this is a value of; 0: none
+  bool superseded = false;       // the variable was assigned once more before this value was computed
   // Scratch of graph walks: valid while `mark` is the walk's own number.
   uint64_t mark = 0;
   int32_t position = 0;

@@ -130,8 +130,9 @@ class Variable : public Tensor {
   void assign_sub(const Tensor& value) const;
   bool trainable() const { return state_->trainable; }
   void set_trainable(bool on) const { state_->trainable = on; }
-  // The value as of now; later assignments do not change it.
-  Tensor read() const { return Tensor(state_->value); }
+  // The value as of now, for good: later assignments do not change it, and a traced function that captures it sees it
+  // as a constant. Within a traced function it is the value at this point of every call.
+  Tensor read() const;
 };
 
 // NumPy's way of printing; large tensors are summarised.
