@@ -93,8 +93,10 @@ bool by_memory(const Case& patient, Finding& finding) {
   constexpr double kLeastShare = 0.002;  // of the memory looked at
   const auto share = [&](size_t i) { return patient.average(sample_key::subnormal_share, i); };
   const auto computed = [&](size_t i) { return patient.growth(sample_key::cpu_seconds, i); };
-  const auto usual = patient.usually(share), usual_cpu = patient.usually(computed);
   const auto slow = patient.slow_epochs();
+  // Usual epochs may be too short for a look of their own: then the last one before the slow ones tells.
+  const auto within = patient.usually(share), usual_cpu = patient.usually(computed);
+  const auto usual = within ? within : patient.latest(sample_key::subnormal_share, patient.epoch(slow.front()).start);
   const auto last = share(slow.back()), last_cpu = computed(slow.back());
   if (!usual || !last || *last - *usual < kLeastShare || *last < 2 * *usual) return false;
   if (!usual_cpu || !last_cpu || *last_cpu < 1.3 * *usual_cpu) return false;
