@@ -68,34 +68,18 @@ double in_own_lines(const Case& patient, std::string& line) {
   return patient.explained_by({Phase::other}).value_or(0);
 }
 
-// What is kept for every step makes memory rise in every epoch that is slow by it. Memory that rises once, with a
-// larger working set or an arena, and then stays belongs to something else.
-bool rises_again_and_again(const std::vector<double>& memory, size_t from) {
-  constexpr double kTypical = 0.4;  // of the mean rise, that the median one has at least
-  constexpr size_t kFewest = 3;
-  if (memory.size() <= kFewest) return memory.size() == kFewest;
-  from = std::clamp<size_t>(from, 1, memory.size() - kFewest);
-  std::vector<double> rises;
-  for (size_t i = from; i < memory.size(); ++i) rises.push_back(memory[i] - memory[i - 1]);
-  std::sort(rises.begin(), rises.end());
-  const double mean = (memory.back() - memory[from - 1]) / static_cast<double>(rises.size());
-  return mean > 0 && rises[(rises.size() - 1) / 2] >= kTypical * mean;
-}
-
 bool by_memory(const Case& patient, Finding& finding) {
   constexpr double kMuch = 20e6, kMuchShare = 0.05;  // more than caches and arenas of frameworks vary by
   constexpr double kSome = 2e6;                      // enough where the program's own lines take ever longer
-  std::vector<double> memory;
-  for (size_t i = 0; i < patient.epochs().size(); ++i)
-    if (const auto rss = patient.average(sample_key::rss_bytes, i)) memory.push_back(*rss);
+  const std::vector<double> memory = memory_by_epoch(patient);
   const Growth growth = growth_of(memory);
   std::string line;
   const double own = in_own_lines(patient, line);
   const bool by_lines = own > 0.5 * patient.shape.extra_total && !line.empty();
-  const double grown = growth.last - growth.first;
-  const size_t first_risen = patient.shape.symptom == Symptom::slower_later ? patient.shape.change : 1;
-  if (!growth.steady || !rises_again_and_again(memory, first_risen) ||
-      grown < (by_lines ? kSome : std::max(kMuch, kMuchShare * growth.first)))
+  // In the first epoch any program takes the memory it needs.
+  const double before = memory.size() > 3 ? memory[1] : growth.first;
+  const double grown = growth.last - before;
+  if (!growth.steady || !memory_rises_on(patient) || grown < (by_lines ? kSome : std::max(kMuch, kMuchShare * before)))
     return false;
   finding.seconds = by_lines ? own : 0.7 * patient.shape.extra_total;
   finding.confidence = 0.75;
@@ -103,7 +87,7 @@ bool by_memory(const Case& patient, Finding& finding) {
     finding.evidence.push_back(
         fmt::format("the program's own lines take {} more than at first, most of it at {}", time_text(own), line));
   finding.evidence.push_back(
-      fmt::format("memory grows with every epoch, from {} to {}", bytes_text(growth.first), bytes_text(growth.last)));
+      fmt::format("memory grows with every epoch, from {} to {}", bytes_text(before), bytes_text(growth.last)));
   return true;
 }
 
