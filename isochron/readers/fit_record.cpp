@@ -30,6 +30,18 @@ bool is_running_clock(const std::vector<double>& readings, bool named_so) {
   return spread < 0.08 && readings[0] > 0.97 * mean && readings[0] < 4 * mean;
 }
 
+// Keras draws its bar to the end, validates, and draws it again with metrics of that: where all epochs before have
+// them, one that has none is not done.
+bool still_validates(const std::vector<EpochDraft>& drafts) {
+  const auto validated = [](const EpochDraft& draft) {
+    return std::any_of(draft.metrics.begin(), draft.metrics.end(),
+                       [](const auto& metric) { return metric.first.starts_with("val_"); });
+  };
+  const EpochDraft& last = drafts.back();
+  return drafts.size() > 1 && last.train && last.train->keras && !last.ended && !validated(last) &&
+         std::all_of(drafts.begin(), drafts.end() - 1, validated);
+}
+
 }  // namespace
 
 // Printed times that are readings of a clock become differences.
@@ -342,7 +354,7 @@ RunRecord FitBuilder::record_of(Fit fit) {
   std::optional<Fact> untold;  // the first epoch, if nothing says when it began
   for (const EpochDraft& draft : fit.drafts) {
     const bool last = &draft == &fit.drafts.back();
-    const bool bar_done = draft.train && draft.train->complete();
+    const bool bar_done = draft.train && draft.train->complete() && !(last && still_validates(fit.drafts));
     const int index = static_cast<int>(draft.index + (zero_based ? 1 : 0));
     if (last && !draft.ended && !bar_done && !draft.steps_done()) {
       OpenEpoch open{index, draft.begin.value_or(0), std::nullopt, draft.step_count()};

@@ -33,6 +33,20 @@ TEST(ConsoleReader, AnEndSaidBeforeTheNumberIsAnEnd) {
   }
 }
 
+// Ended while it validated: Keras' bar of the last epoch is full, but its last word is missing.
+TEST(ConsoleReader, AFullBarBeforeValidationIsNoEnd) {
+  ConsoleReader reader("output");
+  for (int epoch = 1; epoch <= 3; ++epoch) {
+    reader.feed(fmt::format("Epoch {}/6\n 1/32 ━━━━━━━━━━ 1s 40ms/step - loss: 0.7", epoch));
+    reader.feed("\r32/32 ━━━━━━━━━━ 0s 13ms/step - loss: 0.7");
+    if (epoch < 3) reader.feed("\r32/32 ━━━━━━━━━━ 14s 440ms/step - loss: 0.7 - val_loss: 0.6\n");
+  }
+  const RunRecord run = reader.finish().front();
+  ASSERT_EQ(run.epochs.size(), 2u);
+  ASSERT_TRUE(run.open_epoch);
+  EXPECT_EQ(run.open_epoch->index, 3);
+}
+
 // tqdm's bar ends with the last step. What the loop does then is part of its epoch, if the lines have times.
 TEST(ConsoleReader, WhatFollowsABarIsPartOfItsEpoch) {
   const auto read = [](bool at_once) {
