@@ -137,6 +137,15 @@ std::optional<double> Case::average(const char* key, size_t position) const {
   return average(key, e.start, e.start + e.seconds);
 }
 
+std::optional<double> Case::latest(const char* key, double until) const {
+  std::optional<double> last;
+  for (const Sample& sample : run.samples) {
+    if (sample.time > until) break;
+    if (const auto value = sample.values.find(key); value != sample.values.end()) last = value->second;
+  }
+  return last;
+}
+
 std::optional<double> Case::highest(const char* key, double from, double to) const {
   std::optional<double> most;
   for (const Sample& sample : run.samples) {

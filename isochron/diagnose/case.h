@@ -73,6 +73,7 @@ class Case {
   std::optional<double> average(const char* key, double from, double to) const;
   std::optional<double> average(const char* key, size_t epoch) const;
   std::optional<double> highest(const char* key, double from, double to) const;
+  std::optional<double> latest(const char* key, double until) const;
   bool watched() const { return run.samples.size() >= 4; }
 
   // A cost in every epoch alike that is so large that what makes some of them slower hardly matters. Epochs that take

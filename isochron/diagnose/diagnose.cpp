@@ -24,6 +24,14 @@ double weight(const Finding& finding, double whole) {
   return finding.confidence * (0.1 + std::min(1.0, finding.seconds / std::max(whole, 1e-9)));
 }
 
+// What a framework does in every program, in ordinary size, comes after what only this one does.
+double rank(const Case& patient, const Finding& finding, double whole) {
+  constexpr double kOrdinary = 3.0, kSecondary = 0.7;  // seconds
+  const bool ordinary = !finding.overall && is_of_framework(patient, finding) &&
+                        finding.seconds * (1 - standing_still(patient, 0).value_or(0)) < kOrdinary;
+  return weight(finding, whole) * (ordinary ? kSecondary : 1);
+}
+
 // The time of one epoch, or whatever takes its place.
 std::string one_of(const Case& patient, double seconds) { return time_text(seconds / patient.unit.count); }
 
@@ -261,8 +269,9 @@ std::vector<Verdict> judge(const RunRecord& run, const EpochUnit& unit) {
     std::erase_if(findings, [&](const Finding& f) { return f.overall != (symptom == Symptom::slow_overall); });
   }
   leave_to_reasons(findings);
-  std::stable_sort(findings.begin(), findings.end(),
-                   [&](const Finding& a, const Finding& b) { return weight(a, whole) > weight(b, whole); });
+  std::stable_sort(findings.begin(), findings.end(), [&](const Finding& a, const Finding& b) {
+    return rank(patient, a, whole) > rank(patient, b, whole);
+  });
 
   // That others are there is known in this case, and no explanation of single epochs.
   const bool explained = std::any_of(findings.begin(), findings.end(), [&](const Finding& f) {

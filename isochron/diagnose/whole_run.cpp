@@ -13,21 +13,24 @@
 namespace isochron {
 namespace {
 
-// Whether what was imported within the first epoch is known, and is the framework itself.
+// Whether what was imported within the first epoch is known, and is the framework itself. What else it draws in
+// (Lightning loads torchmetrics) is short beside it.
 bool imports_itself(const Case& patient) {
-  bool any = false;
+  constexpr double kMost = 0.8;
+  double own_seconds = 0, all = 0;
   const Epoch& first = patient.epoch(0);
   for (const Span& span : patient.run.spans) {
     // It may have begun before the epoch did.
-    const bool within = span.start < first.start + first.seconds && span.start + span.seconds > first.start;
-    if (span.phase != Phase::start || !within) continue;
-    any = true;
+    const double within =
+        std::min(span.start + span.seconds, first.start + first.seconds) - std::max(span.start, first.start);
+    if (span.phase != Phase::start || within <= 0) continue;
+    all += within;
     const bool own = patient.tensorflow()
                          ? span.name == "import tensorflow" || span.name == "import keras"
                          : span.name == "import torch" || span.name == "import " + patient.run.framework;
-    if (!own) return false;
+    if (own) own_seconds += within;
   }
-  return any;
+  return all > 0 && own_seconds >= kMost * all;
 }
 
 EpochShape shape_without(const Case& patient, const std::function<double(size_t)>& extra) {
@@ -117,6 +120,19 @@ bool work_grows(const Case& patient) {
          grown(told_size(patient, 0), told_size(patient, patient.epochs().size() - 1));
 }
 
+bool forward_grows_alike(const Case& patient) {
+  constexpr double kAlike = 0.5, kGrown = 1.5, kLeast = 0.05;  // kLeast: seconds, below which looks are too few
+  const auto factor = [&](Phase which) {
+    const auto seconds = [&](size_t i) { return patient.phase(i, which); };
+    const auto usual = patient.shape.symptom == Symptom::slowing ? seconds(0) : patient.usually(seconds);
+    const auto slow = seconds(patient.slow_epochs().back());
+    return usual && slow && *usual >= kLeast ? *slow / *usual : 0.0;
+  };
+  if (patient.slow_epochs().empty()) return false;
+  const double forward = factor(Phase::forward), backward = factor(Phase::backward);
+  return forward > kGrown && backward > kGrown && forward > kAlike * backward;
+}
+
 bool names_validation(const std::string& metric) {
   constexpr std::string_view kWords[] = {"val",  "valid", "validation", "eval",    "evaluation",
                                          "test", "dev",   "held",       "heldout", "holdout"};
@@ -154,6 +170,28 @@ std::vector<OwnLine> own_lines(const Case& patient) {
   return lines;
 }
 
+std::vector<double> memory_by_epoch(const Case& patient) {
+  std::vector<double> memory;
+  for (size_t i = 0; i < patient.epochs().size(); ++i)
+    if (const auto rss = patient.average(sample_key::rss_bytes, i)) memory.push_back(*rss);
+  return memory;
+}
+
+bool memory_rises_on(const Case& patient) {
+  constexpr double kTypical = 0.4;  // of the mean rise, that the median one has at least
+  constexpr size_t kFewest = 3;
+  const std::vector<double> memory = memory_by_epoch(patient);
+  if (memory.size() < kFewest) return false;
+  const size_t latest = std::max<size_t>(memory.size() - kFewest, 1);
+  const size_t from =
+      patient.shape.symptom == Symptom::slower_later ? std::clamp<size_t>(patient.shape.change, 1, latest) : 1;
+  std::vector<double> rises;
+  for (size_t i = from; i < memory.size(); ++i) rises.push_back(memory[i] - memory[i - 1]);
+  std::sort(rises.begin(), rises.end());
+  const double mean = (memory.back() - memory[from - 1]) / static_cast<double>(rises.size());
+  return mean > 0 && rises[(rises.size() - 1) / 2] >= kTypical * mean;
+}
+
 Growth written_per_epoch(const Case& patient) {
   constexpr double kMany = 1e6, kGrown = 1.5;
   std::vector<double> written;
@@ -188,26 +226,31 @@ double starting_workers(const Case& patient) {
   return seconds;
 }
 
+bool is_of_framework(const Case& patient, const Finding& finding) {
+  return (finding.cause == Cause::startup_graph && patient.tensorflow()) ||
+         (finding.cause == Cause::startup_import && imports_itself(patient));
+}
+
 bool starts_as_usual(const Case& patient, const std::vector<Finding>& findings) {
   constexpr double kAlways = 2.0, kLongest = 3.0, kLongestImport = 5.0;  // seconds
   constexpr double kHighestRatio = 2.5;
+  constexpr double kElse = 1.0, kElseShare = 0.3;
   // Thread pools, caches and lazy parts that nobody sees start with the first epoch of any framework.
   constexpr double kUnseen = 0.6, kUnseenRatio = 2;
   const EpochShape& shape = patient.shape;
   if (shape.symptom != Symptom::slow_first) return false;
   // On a busy machine it takes longer and is as ordinary.
-  const double overhead = shape.first_overhead * (1 - standing_still(patient, 0).value_or(0));
+  const double own_share = 1 - standing_still(patient, 0).value_or(0);
+  const double overhead = shape.first_overhead * own_share;
   double traced_seconds = 0, imported_seconds = 0, most_else = 0;
   for (const Finding& finding : findings) {
-    const bool traced = finding.cause == Cause::startup_graph && patient.tensorflow();
-    const bool imported = finding.cause == Cause::startup_import && imports_itself(patient);
-    if (traced)
-      traced_seconds += finding.seconds;
-    else if (imported)
-      imported_seconds += finding.seconds;
+    if (is_of_framework(patient, finding))
+      (finding.cause == Cause::startup_graph ? traced_seconds : imported_seconds) += finding.seconds;
     else if (!finding.overall && finding.cause != Cause::machine_contention)
       most_else = std::max(most_else, finding.seconds);
   }
+  // A fault of seconds beside it is a fault.
+  if (most_else > kElseShare * shape.first_overhead && most_else * own_share > kElse) return false;
   const double explained = std::max({traced_seconds, imported_seconds, most_else});
   if (overhead < kUnseen && shape.ratio < kUnseenRatio && explained < 0.3 * shape.first_overhead) return true;
   const bool long_start = overhead > kAlways && (overhead > kLongest || shape.ratio > kHighestRatio);

@@ -19,6 +19,10 @@ std::optional<double> told_size(const Case& patient, size_t epoch);
 // Later epochs have more steps or examples than the first, or larger ones: time and memory grow with them.
 bool work_grows(const Case& patient);
 
+// Forward passes of slow epochs take longer by about as much as backward ones: steps do more, and walk no graphs of
+// earlier ones. False where a watch did not see both.
+bool forward_grows_alike(const Case& patient);
+
 // A metric of data that was not trained on, by its name: "val_loss", "test/acc", "held_out_accuracy".
 bool names_validation(const std::string& metric);
 // Such a metric that stands in the slow epochs, and hardly in others; empty: none.
@@ -31,6 +35,12 @@ struct OwnLine {
   std::string place;  // "train.py:14 report_metrics"
 };
 std::vector<OwnLine> own_lines(const Case& patient);
+
+// Resident memory on average in each epoch that a watch saw.
+std::vector<double> memory_by_epoch(const Case& patient);
+// What is kept for every step makes memory rise in every epoch that is slow by it. Memory that rises once, with a
+// larger working set or an arena, and then stays belongs to something else.
+bool memory_rises_on(const Case& patient);
 
 // Bytes written in each epoch, if they are many and become half as many again: something is written anew, longer each
 // time.
@@ -48,7 +58,9 @@ FirstWaits first_waits(const Case& patient, size_t from = 0);
 // Seconds of all epochs in which loader workers started, as a watch saw it.
 double starting_workers(const Case& patient);
 
-// What frameworks do once in every process: TensorFlow traces the step, PyTorch loads parts of itself late. As long as
+// A finding about what a framework does by itself: TensorFlow traces the step, PyTorch loads parts of itself late.
+bool is_of_framework(const Case& patient, const Finding& finding);
+// What frameworks do once in every process. As long as
 // it is of ordinary size, a first epoch that is longer by it is no fault of anybody.
 bool starts_as_usual(const Case& patient, const std::vector<Finding>& findings);
 

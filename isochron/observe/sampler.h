@@ -92,7 +92,7 @@ class Sampler {
   double own_cpu_at_start_ = 0;
   double other_cpu_ = 0;
   double other_cpu_then_ = 0, last_strangers_ = 0;  // when strangers were looked for last
-  double next_numbers_ = 2.5;                       // when its numbers are looked at next
+  double next_numbers_ = 1;                         // when its numbers are looked at next
   double children_started_ = 0;
   double main_cpu_ = 0;
   std::optional<double> subnormal_share_;

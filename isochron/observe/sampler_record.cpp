@@ -100,22 +100,25 @@ void Sampler::add_epochs(RunRecord& run) const {
     epoch.resolution = 0.1;
     run.epochs.push_back(epoch);
   }
+  for (Fact& fact : run.facts)  // the output, which told no epochs, told what happened in them
+    if (const Epoch* epoch = fact.time ? epoch_at(run, *fact.time) : nullptr) fact.epoch = epoch->index;
   run.facts.push_back({"epochs.from", "a variable of the training loop", "stack samples"});
 }
 
 // A first epoch of which the output tells only the end began where its variable was first seen, or else where the
-// program first trained.
+// program first trained; the line before its end may be of its own middle.
 void Sampler::add_first_epoch(RunRecord& run) const {
   const Fact* told = run.find_fact("epoch.unbegun");
   if (!told || !told->time) return;
   const auto begin = epochs_seen_.empty() ? log_.training_began() : std::optional(epochs_seen_.front().time);
   if (!begin || *begin >= *told->time) return;
-  Epoch epoch;
-  epoch.index = told->epoch;
+  const bool known = !run.epochs.empty() && run.epochs.front().index == told->epoch;
+  if (known && run.epochs.front().start <= *begin) return;
+  if (!known) run.epochs.insert(run.epochs.begin(), Epoch{})->index = told->epoch;
+  Epoch& epoch = run.epochs.front();
   epoch.start = *begin;
   epoch.seconds = *told->time - *begin;
   epoch.resolution = 0.1;
-  run.epochs.insert(run.epochs.begin(), epoch);
 }
 
 void Sampler::add_facts(RunRecord& run) const {

@@ -72,6 +72,26 @@ std::optional<Measured> BarState::seconds() const {
   return by_rate ? by_rate : by_clock;
 }
 
+bool BarState::in_time() const {
+  constexpr double kSlackSeconds = 0.3, kSlackShare = 0.2;
+  if (!first_time || !last_time || !complete()) return false;
+  const auto own = elapsed && elapsed->value > 0 ? seconds() : std::nullopt;
+  const double shown = *last_time - *first_time;
+  if (!own) return elapsed && shown < 1 + kSlackSeconds;
+  return shown > own->low - kSlackSeconds - kSlackShare * own->value &&
+         shown < own->high + kSlackSeconds + kSlackShare * own->value;
+}
+
+std::optional<double> EpochDraft::bars_end() const {
+  if (!train || !train->in_time()) return std::nullopt;
+  double latest = *train->last_time;
+  for (const BarState& bar : inner) {
+    if (!bar.in_time()) return std::nullopt;
+    latest = std::max(latest, *bar.last_time);
+  }
+  return latest;
+}
+
 void EpochDraft::add_step(const LogEvent& event, std::optional<double> time) {
   if (event.steps) steps = event.steps;
   if (event.elapsed) elapsed = event.elapsed;
@@ -162,6 +182,7 @@ std::optional<Measured> EpochDraft::seconds() const {
   if (!best) {
     best = by_bars();
     if (best && validation) best = *best + *validation;
+    if (best && after_bars && !validation) best = *best + Measured::exact(*after_bars);
   }
   if (best) return best->width() > 0.02 * best->value ? sharper(*best, by_clock) : *best;
   if (by_clock) return by_clock;

@@ -28,6 +28,8 @@ struct BarState {
   bool complete() const { return steps ? step >= *steps : false; }
   void update(const LogEvent& event, std::optional<double> time);
   std::optional<Measured> seconds() const;
+  // The log's clock went as the bar's own: its lines came when they were drawn, not all at once.
+  bool in_time() const;
 };
 
 struct EpochDraft {
@@ -46,7 +48,8 @@ struct EpochDraft {
   std::optional<Measured> clock;      // a clock's reading at its end
   std::optional<Measured> validation;
   std::optional<BarState> train;
-  std::vector<BarState> inner;  // validation and other bars within it
+  std::vector<BarState> inner;       // validation and other bars within it
+  std::optional<double> after_bars;  // what passed between them and the next epoch, where a clock tells
   // From lines about steps:
   std::optional<int64_t> first_step, last_step, steps;
   int64_t stride = 0;                                     // between the last two such lines
@@ -62,6 +65,8 @@ struct EpochDraft {
   void add_step(const LogEvent& event, std::optional<double> time);
   // The last step was told, or would have been by the next line about one.
   bool steps_done() const;
+  // When its last bar was drawn last, if the log's clock went as that of its bars.
+  std::optional<double> bars_end() const;
   // How many steps it has, if anything says so.
   std::optional<int64_t> step_count() const;
   // The time of its bars, its steps, or by the clock; printed times come first.

@@ -86,6 +86,8 @@ class FitBuilder {
   static void take_running_bar(Fit& fit);
   static void take_lone_bars(Fit& fit);
   static void take_end(Fit& fit);
+  static void take_gaps(Fit& fit);
+  static void take_as_long(Fit& fit);
   static void take_last_steps(Fit& fit);
   static size_t epochs_named(const Fit& fit);
   static RunRecord record_of(Fit fit);

@@ -30,6 +30,18 @@ bool is_running_clock(const std::vector<double>& readings, bool named_so) {
   return spread < 0.08 && readings[0] > 0.97 * mean && readings[0] < 4 * mean;
 }
 
+// Keras draws its bar to the end, validates, and draws it again with metrics of that: where all epochs before have
+// them, one that has none is not done.
+bool still_validates(const std::vector<EpochDraft>& drafts) {
+  const auto validated = [](const EpochDraft& draft) {
+    return std::any_of(draft.metrics.begin(), draft.metrics.end(),
+                       [](const auto& metric) { return metric.first.starts_with("val_"); });
+  };
+  const EpochDraft& last = drafts.back();
+  return drafts.size() > 1 && last.train && last.train->keras && !last.ended && !validated(last) &&
+         std::all_of(drafts.begin(), drafts.end() - 1, validated);
+}
+
 }  // namespace
 
 // Printed times that are readings of a clock become differences.
@@ -266,6 +278,49 @@ void FitBuilder::take_last_steps(Fit& fit) {
   if (own && wait > 0) last.end = *last.begin + own->value + wait;
 }
 
+// What a loop does behind its bar (it validates, it saves) takes time that no bar shows; where the lines have times, it
+// is what passes before the next epoch's bar is drawn. After the last epoch the log may go on until the program ends:
+// as long as others did is taken for its own.
+void FitBuilder::take_gaps(Fit& fit) {
+  constexpr double kLeast = 0.1, kLeastShare = 0.03;
+  auto& drafts = fit.drafts;
+  double longest = 0;
+  const auto take = [&](EpochDraft& draft, double end, double next) {
+    const auto own = draft.seconds();
+    if (!own || draft.printed || draft.covers > 1 || next - end < std::max(kLeast, kLeastShare * own->value)) return;
+    draft.after_bars = next - end;
+    draft.end = next;
+    longest = std::max(longest, next - end);
+  };
+  for (size_t i = 0; i + 1 < drafts.size(); ++i) {
+    EpochDraft& next = drafts[i + 1];
+    const auto end = drafts[i].bars_end();
+    if (!end || !next.bars_end() || next.header || next.train->keras || next.train->from.value_or(1) > 0) continue;
+    take(drafts[i], *end, *next.train->first_time);
+    next.begin = next.train->first_time;
+  }
+  if (drafts.empty() || longest == 0 || !fit.last_time || fit.headers) return;
+  if (const auto end = drafts.back().bars_end(); end && *fit.last_time - *end <= 2 * longest)
+    take(drafts.back(), *end, *fit.last_time);
+}
+
+// Nothing may say how many steps an epoch has, nor that it ended, but the epochs before it: one that was told as far as
+// each of them is done, and what follows its last line takes as long as it took before.
+void FitBuilder::take_as_long(Fit& fit) {
+  if (fit.drafts.size() < 2) return;
+  EpochDraft& last = fit.drafts.back();
+  if (last.ended || last.train || last.steps || !last.last_step) return;
+  const auto told_as_far = [&](const EpochDraft& draft) {
+    return draft.last_step && draft.stride == last.stride &&
+           *draft.last_step - *draft.first_step == *last.last_step - *last.first_step;
+  };
+  if (!std::all_of(fit.drafts.begin(), fit.drafts.end(), told_as_far)) return;
+  last.ended = true;
+  const EpochDraft& before = fit.drafts[fit.drafts.size() - 2];
+  if (last.last_step_time && before.end && before.last_step_time)
+    last.end = *last.last_step_time + std::max(0.0, *before.end - *before.last_step_time);
+}
+
 // How many epochs a log tells of, with or without times.
 size_t FitBuilder::epochs_named(const Fit& fit) {
   const double by_position = fit.positions.empty() ? 0 : std::clamp(fit.positions.back().epoch, 0.0, 1e6);
@@ -285,6 +340,8 @@ RunRecord FitBuilder::record_of(Fit fit) {
   take_running_bar(fit);
   take_lone_bars(fit);
   take_end(fit);
+  take_gaps(fit);
+  take_as_long(fit);
   take_last_steps(fit);
   RunRecord run;
   run.source = "console";
@@ -297,7 +354,7 @@ RunRecord FitBuilder::record_of(Fit fit) {
   std::optional<Fact> untold;  // the first epoch, if nothing says when it began
   for (const EpochDraft& draft : fit.drafts) {
     const bool last = &draft == &fit.drafts.back();
-    const bool bar_done = draft.train && draft.train->complete();
+    const bool bar_done = draft.train && draft.train->complete() && !(last && still_validates(fit.drafts));
     const int index = static_cast<int>(draft.index + (zero_based ? 1 : 0));
     if (last && !draft.ended && !bar_done && !draft.steps_done()) {
       OpenEpoch open{index, draft.begin.value_or(0), std::nullopt, draft.step_count()};
@@ -312,6 +369,9 @@ RunRecord FitBuilder::record_of(Fit fit) {
     if (!seconds && !draft.begin && draft.end && &draft == &fit.drafts.front())
       untold = Fact{"epoch.unbegun", std::to_string(index), "the log tells only of its end", draft.end, index};
     if (!seconds || !(seconds->value >= 0) || seconds->value > 1e9) continue;
+    if (&draft == &fit.drafts.front() && draft.begin && draft.begin == fit.before_first && !draft.header &&
+        !draft.printed && !draft.train)
+      untold = Fact{"epoch.unbegun", std::to_string(index), "taken to begin at the line before it", draft.end, index};
     Epoch epoch;
     epoch.index = index;
     epoch.seconds = seconds->value;
@@ -326,6 +386,7 @@ RunRecord FitBuilder::record_of(Fit fit) {
     epoch.validation_seconds = draft.validation_seconds();
     epoch.first_step_seconds = draft.first_step_seconds();
     epoch.input_seconds = draft.waited_for_input();
+    epoch.tail_seconds = draft.after_bars;
     epoch.metrics = draft.metrics;
     run.epochs.push_back(std::move(epoch));
   }

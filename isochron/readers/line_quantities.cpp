@@ -65,7 +65,8 @@ bool names_seconds(std::string_view key) {
   const std::string_view last = word_before(key, key.find_last_not_of(" :=(|") + 1);
   const std::string_view text = trimmed(key);
   const bool assigned = text.ends_with('=') || text.ends_with(':') || text.ends_with('|');
-  return last.ends_with("time") || last == "elapsed" || last == "wall" || (assigned && names_time(last));
+  return last.ends_with("time") || last == "time_per_epoch" || last == "elapsed" || last == "wall" ||
+         (assigned && names_time(last));
 }
 
 // "loss|0.31|time|12.1": a bar between a name and its value.

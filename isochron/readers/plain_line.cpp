@@ -35,6 +35,14 @@ struct Mention {
   size_t end = 0;
 };
 
+// "=== end of epoch 3 ===", "finished epoch 3 of 5"
+bool names_the_end(std::string_view lower_text) {
+  const std::string_view text = trimmed(lower_text);
+  for (const std::string_view word : {"end of", "finished", "completed", "ended", "done with"})
+    if (text.ends_with(word)) return true;
+  return false;
+}
+
 // "start of epoch 3", "end of epoch 3": about the epoch itself.
 bool names_a_bound(std::string_view lower_text) {
   const std::string_view text = trimmed(lower_text);
@@ -131,6 +139,35 @@ std::optional<Mention> find_ordinal(std::string_view line, std::string_view lowe
   return std::nullopt;
 }
 
+// "Train: [0/300][20/1251] lr 0.1", "[0/25][50/1583] Loss_D: 0.3", "[2,  4000] loss: 1.7": two counters side by side
+// are epoch and step, though no word says so.
+std::optional<Mention> find_pair(std::string_view line, std::string_view lower_line, LogEvent& event) {
+  for (size_t at = line.find('['); at != npos; at = line.find('[', at + 1)) {
+    Scanner scan(line, at + 1);
+    scan.skip_spaces();
+    const auto epoch = scan.count();
+    const auto epochs = epoch ? total_after(scan) : std::nullopt;
+    if (!epoch || *epoch < 0) continue;
+    const size_t end = scan.position();
+    const bool two_brackets = epochs && *epoch <= *epochs && scan.any_of("]");
+    const bool leads = !epochs && trimmed(line.substr(0, at)).empty() && scan.any_of(",");
+    if (!two_brackets && !leads) continue;
+    scan.skip_spaces();
+    if (two_brackets && !scan.any_of("[")) continue;
+    scan.skip_spaces();
+    const auto step = scan.count();
+    const auto steps = step ? total_after(scan) : std::nullopt;
+    if (!step || !scan.any_of("]") || (two_brackets && (!steps || *step > *steps))) continue;
+    if (leads && lower_line.find("loss", scan.position()) == npos) continue;
+    event.epoch = epoch;
+    event.epochs = epochs;
+    event.step = step;
+    event.steps = steps;
+    return Mention{at, two_brackets ? end + 1 : scan.position()};
+  }
+  return std::nullopt;
+}
+
 // "[1/6] loss=2.3": a bracket that begins the line and counts something.
 std::optional<Mention> find_leading_bracket(std::string_view line, LogEvent& event) {
   Scanner scan(line);
@@ -220,7 +257,8 @@ std::optional<LogEvent> part_event(std::string_view line, std::string_view lower
 
 std::optional<LogEvent> plain_event(std::string_view line, std::string_view lower_line) {
   LogEvent event;
-  const auto epoch = find_epoch(line, lower_line, event);
+  auto epoch = find_epoch(line, lower_line, event);
+  if (!epoch) epoch = find_pair(line, lower_line, event);
   auto vague = epoch ? std::nullopt : find_leading_bracket(line, event);
   if (!epoch && !vague) vague = find_ordinal(line, lower_line, event);
   if (!epoch && !vague) vague = find_other_word(line, lower_line, event);
@@ -254,7 +292,8 @@ std::optional<LogEvent> plain_event(std::string_view line, std::string_view lowe
     event.kind = LogEvent::Kind::step;  // a time beside a running step: of the step, the epoch or the run
   } else if (quantities.time) {
     event.epoch_time = quantities.time;
-  } else if (event.clock || event.validation_time || has_any(after, {"done", "finish", "complet", "ended", " end"})) {
+  } else if (event.clock || event.validation_time || has_any(after, {"done", "finish", "complet", "ended", " end"}) ||
+             names_the_end(lower_line.substr(0, mention.begin))) {
     event.kind = LogEvent::Kind::epoch_end;
   } else if (has_any(lower_line, {"start", "begin"}) || quantities.numbers == 0 ||
              (quantities.numbers == 1 && has_any(after, {"lr", "learning rate"}))) {

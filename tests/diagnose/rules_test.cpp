@@ -219,12 +219,6 @@ TEST(Rules, ProfilerLeftOn) {
   expect(run, Symptom::slower_later, Cause::unknown);
 }
 
-TEST(Rules, Leak) {
-  RunRecord run = run_of({1, 2, 3, 4, 5});
-  sample(run, [](Sample& now, size_t) { now.values[sample_key::rss_bytes] = 500e6 + 50e6 * now.time; });
-  expect(run, Symptom::slowing, Cause::memory_leak);
-}
-
 // More steps need more memory and longer backward passes; and without more memory no graph is kept.
 TEST(Rules, GrowthThatIsNoLeak) {
   RunRecord more = run_of({1, 2, 3, 4, 5});
@@ -455,17 +449,6 @@ TEST(Rules, RunsThatCountStepsOnly) {
   expect(run, Symptom::healthy, Cause::none);
   for (Step& step : run.steps) step.input_seconds = 0.08;
   expect(run, Symptom::slow_overall, Cause::input_bound);
-}
-
-TEST(Rules, NumbersThatBecameTinyWhileEpochsComputeLonger) {
-  RunRecord run = run_of({4, 4.1, 3.9, 4, 9, 9.2, 9.1});
-  count(run, sample_key::cpu_seconds, [](size_t) { return 1.0; });
-  for (Sample& now : run.samples)
-    now.values[sample_key::subnormal_share] = now.time > run.epochs[4].start ? 0.03 : 0.001;
-  expect(run, Symptom::slower_later, Cause::compute_denormals);
-  // The same numbers beside epochs that wait and do not compute prove nothing.
-  for (Sample& now : run.samples) now.values[sample_key::cpu_seconds] = now.time < 16 ? now.time : 16 + now.time * 1e-3;
-  EXPECT_EQ(diagnose(run)[0].cause, Cause::unknown);
 }
 
 TEST(Rules, WaitingForWorkersToStartIsNotWaitingForData) {

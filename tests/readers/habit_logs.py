@@ -126,3 +126,19 @@ each("bars-cut-off-by-a-narrow-terminal", LATER, lambda e, s, t: "".join(
 each("table-with-a-unit", FIRST, lambda e, s, t: f"{e:>6} {0.31:>8} {s:>12.2f}\n", "    ep     loss     time (s)\n")
 each("json-short-keys", LATER, lambda e, s, t: f'{{"ep": {e}, "loss": 0.31, "time_elapsed": {s:.2f}}}\n')
 each("json-seconds-per-epoch", LATER, lambda e, s, t: f'{{"epoch": {e}, "loss": 0.31, "sec/epoch": {s:.2f}}}\n')
+
+# No line says how many steps an epoch has, nor that it ended; the epochs before the last one do.
+def steps_only(name, line, epochs=4, seconds=4.0, told_from=1):
+    LOGS.append((name, "healthy", [(e, seconds) for e in range(told_from, epochs + 1)], "".join(
+        f"2026-03-04 10:{15 + int(t) // 60:02}:{t % 60:06.3f} " + line(e, k) + "\n"
+        for e in range(epochs) for k in range(4) for t in [2 + seconds * e + seconds / 4 * k]), None))
+
+
+steps_only("steps-without-a-total", lambda e, k: f"epoch {e} step {10 * k} loss {2 - 0.1 * k:.3f}")
+steps_only("steps-counted-on", lambda e, k: f"[Epoch {e + 1}] iter {40 * e + 10 * k + 10}: loss=0.53{k}", told_from=2)
+steps_only("epoch-and-step-in-a-bracket", lambda e, k: f"[{e + 1}, {500 * (k + 1):5d}] loss: {2 - 0.1 * k:.3f}", told_from=2)
+steps_only("epoch-and-step-in-two-brackets", lambda e, k: f"Train: [{e}/4][{25 * k}/100]  Loss {2 - 0.1 * k:.3f} (2.100)  lr 0.001")
+LOGS.append(("steps-without-times", "healthy", [], "".join(f"epoch {e} step {10 * k} loss 0.{k}\n" for e in range(4) for k in range(4)), None))
+LOGS.append(("steps-that-break-off", "stuck", [4.0, 4.0], "".join(
+    f"2026-03-04 10:15:{2 + 4 * e + k:02} epoch {e} step {10 * k} loss 0.{k}\n" for e in range(3) for k in range(4 if e < 2 else 2)), None))
+each("time-per-epoch", FIRST, lambda e, s, t: f"[{e}/4] train_loss=0.4 val_loss=0.5 time_per_epoch={s:.3f} eta=0:00:10\n")

@@ -7,6 +7,7 @@
 
 #include "isochron/diagnose/profile_view.h"
 #include "isochron/diagnose/rules.h"
+#include "isochron/diagnose/whole_run.h"
 #include "isochron/timeline/sample_keys.h"
 
 namespace isochron::rules {
@@ -93,11 +94,18 @@ bool by_memory(const Case& patient, Finding& finding) {
   constexpr double kLeastShare = 0.002;  // of the memory looked at
   const auto share = [&](size_t i) { return patient.average(sample_key::subnormal_share, i); };
   const auto computed = [&](size_t i) { return patient.growth(sample_key::cpu_seconds, i); };
-  const auto usual = patient.usually(share), usual_cpu = patient.usually(computed);
   const auto slow = patient.slow_epochs();
+  // Usual epochs may be too short for a look of their own: then the last one before the slow ones tells.
+  const auto within = patient.usually(share), usual_cpu = patient.usually(computed);
+  const auto usual = within ? within : patient.latest(sample_key::subnormal_share, patient.epoch(slow.front()).start);
   const auto last = share(slow.back()), last_cpu = computed(slow.back());
   if (!usual || !last || *last - *usual < kLeastShare || *last < 2 * *usual) return false;
   if (!usual_cpu || !last_cpu || *last_cpu < 1.3 * *usual_cpu) return false;
+  // Numbers become tiny where they are. What fills ever more memory is new, and small integers look the same.
+  constexpr double kMuchMemory = 20e6;
+  if (const auto memory = memory_by_epoch(patient);
+      memory_rises_on(patient) && memory.back() - memory.front() > kMuchMemory)
+    return false;
   finding.seconds = 0.85 * patient.shape.extra_total;
   finding.confidence = 0.88;
   finding.evidence.push_back(

@@ -7,6 +7,7 @@
 #include "isochron/diagnose/profile_view.h"
 #include "isochron/diagnose/rules.h"
 #include "isochron/diagnose/whole_run.h"
+#include "isochron/timeline/sample_keys.h"
 
 namespace isochron::rules {
 namespace {
@@ -66,6 +67,22 @@ bool work_by_profiles(const Case& patient, Finding& finding) {
   return true;
 }
 
+// Watched: forward and backward passes grow alike from epoch to epoch, in CPU time too. What makes numbers or the
+// machine slow comes at once.
+bool by_growing_steps(const Case& patient, Finding& finding) {
+  if (patient.shape.symptom != Symptom::slowing || !forward_grows_alike(patient)) return false;
+  const auto steps = patient.explained_by({Phase::forward, Phase::backward, Phase::update});
+  const auto first = patient.growth(sample_key::cpu_seconds, size_t{0}),
+             last = patient.growth(sample_key::cpu_seconds, patient.epochs().size() - 1);
+  if (!steps || *steps < 0.6 * patient.shape.extra_total || !first || !last || *last < 1.5 * *first) return false;
+  finding.seconds = *steps;
+  finding.confidence = 0.75;
+  finding.evidence.push_back(
+      fmt::format("forward and backward passes grow alike; the last epoch used {} of CPU time, the first {}",
+                  time_text(*last), time_text(*first)));
+  return true;
+}
+
 }  // namespace
 
 void compute_more_work(const Case& patient, std::vector<Finding>& findings) {
@@ -116,6 +133,7 @@ void compute_more_work(const Case& patient, std::vector<Finding>& findings) {
       break;
     }
   }
+  if (finding.evidence.empty()) by_growing_steps(patient, finding);
   if (finding.evidence.empty()) return;
   finding.summary = "the slow epochs do more work; time per unit of work explains " +
                     percent_text(std::min(1.0, finding.seconds / patient.shape.extra_total)) + " of it";

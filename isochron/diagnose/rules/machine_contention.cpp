@@ -26,9 +26,11 @@ void machine_contention(const Case& patient, std::vector<Finding>& findings) {
     const double epoch = patient.epoch(i).seconds;
     seconds += std::clamp(epoch - epoch * (1 - still(i).value_or(0)) / (1 - usual_still), 0.0, patient.shape.extra[i]);
   }
-  // Waiting for a core that nobody else uses is a quota's doing.
+  // Waiting for a core that nobody else uses is a quota's doing. Where all cores are taken as it is, more programs that
+  // want them show only in longer waits.
   const double more = slow_cores - usual_cores;
-  if (more < 0.1 * available) return;
+  const bool crowded = slow_cores > 0.7 * available && slow_still > usual_still + 0.05;
+  if (more < 0.1 * available && !crowded) return;
   if (!patient.usually(still) && more > 0.2 * available) {
     // The kernel does not count delays. What the others took, less what the run itself did more, stands for them.
     const double grown = patient.explained([&](size_t i) { return patient.growth(sample_key::cpu_seconds, i); });

@@ -58,6 +58,7 @@ void memory_graph_growth(const Case& patient, std::vector<Finding>& findings) {
     if (patient.shape.symptom == Symptom::slower_later && !(growth.steady && growth.last > 1.2 * growth.first)) return;
     const auto backward = patient.explained_by({Phase::backward});
     if (!backward || *backward < 0.5 * patient.shape.extra_total || work_grows(patient)) return;
+    if (forward_grows_alike(patient)) return;
     // Graphs that are kept need memory: without more of it, from the first epoch's end on, only the machine got slower.
     const Epoch &first = patient.epochs().front(), &last = patient.epochs().back();
     const auto memory = patient.growth(sample_key::rss_bytes, first.start + first.seconds, last.start + last.seconds);

@@ -71,22 +71,23 @@ double in_own_lines(const Case& patient, std::string& line) {
 bool by_memory(const Case& patient, Finding& finding) {
   constexpr double kMuch = 20e6, kMuchShare = 0.05;  // more than caches and arenas of frameworks vary by
   constexpr double kSome = 2e6;                      // enough where the program's own lines take ever longer
-  std::vector<double> memory;
-  for (size_t i = 0; i < patient.epochs().size(); ++i)
-    if (const auto rss = patient.average(sample_key::rss_bytes, i)) memory.push_back(*rss);
+  const std::vector<double> memory = memory_by_epoch(patient);
   const Growth growth = growth_of(memory);
   std::string line;
   const double own = in_own_lines(patient, line);
   const bool by_lines = own > 0.5 * patient.shape.extra_total && !line.empty();
-  const double grown = growth.last - growth.first;
-  if (!growth.steady || grown < (by_lines ? kSome : std::max(kMuch, kMuchShare * growth.first))) return false;
+  // In the first epoch any program takes the memory it needs.
+  const double before = memory.size() > 3 ? memory[1] : growth.first;
+  const double grown = growth.last - before;
+  if (!growth.steady || !memory_rises_on(patient) || grown < (by_lines ? kSome : std::max(kMuch, kMuchShare * before)))
+    return false;
   finding.seconds = by_lines ? own : 0.7 * patient.shape.extra_total;
   finding.confidence = 0.75;
   if (by_lines)
     finding.evidence.push_back(
         fmt::format("the program's own lines take {} more than at first, most of it at {}", time_text(own), line));
   finding.evidence.push_back(
-      fmt::format("memory grows with every epoch, from {} to {}", bytes_text(growth.first), bytes_text(growth.last)));
+      fmt::format("memory grows with every epoch, from {} to {}", bytes_text(before), bytes_text(growth.last)));
   return true;
 }
 

@@ -113,9 +113,11 @@ void stuck(const Case& patient, std::vector<Finding>& findings) {
     if (run.planned_epochs) where += fmt::format(" of {}", *run.planned_epochs);
     if (open.step && open.steps) where += fmt::format(", step {} of {}", *open.step, *open.steps);
     finding.summary = fmt::format("the record stops in {} without an error: stuck, killed or still running", where);
-    finding.evidence.push_back(fmt::format("{} began and did not end; {} epochs before it took {} each", where,
-                                           patient.epochs().size(),
-                                           patient.empty() ? std::string("nothing") : time_text(patient.shape.usual)));
+    finding.evidence.push_back(where + " began and did not end");
+    if (!patient.empty())
+      finding.evidence.back() += fmt::format("; {} epoch{} before it took {}{}", patient.epochs().size(),
+                                             patient.epochs().size() == 1 ? "" : "s", time_text(patient.shape.usual),
+                                             patient.epochs().size() == 1 ? "" : " each");
   } else if (run.planned_epochs && !patient.empty() && last < *run.planned_epochs &&
              patient.facts("log.headers").empty()) {
     // Logs that announce an epoch before it begins would show one that hangs; the others go silent.

@@ -1,0 +1,62 @@
+// Rules that must hold while other programs take the cores.
+#include "made_up_run.h"
+
+namespace isochron {
+namespace {
+
+// All cores are taken anyway: more programs that want them show only in longer waits. As a watch saw it.
+TEST(Rules, MoreContendersOnCoresThatAreTakenAnyway) {
+  RunRecord run = run_of({4.3, 4.06, 4.98, 11.8});
+  const double delay[] = {0.72, 0.68, 0.72, 0.857}, own[] = {0.22, 0.23, 0.2, 0.082};
+  count(run, sample_key::cpu_seconds, [&](size_t i) { return own[i]; });
+  count(run, sample_key::run_delay_seconds, [&](size_t i) { return delay[i]; });
+  count(run, sample_key::other_cpu_seconds, [](size_t) { return 1.78; });
+  for (Sample& now : run.samples) now.values[sample_key::cpus] = 2;
+  expect(run, Symptom::slower_later, Cause::machine_contention);
+  // Waits beside cores that nobody uses are not others' doing.
+  for (Sample& now : run.samples) now.values[sample_key::other_cpu_seconds] = 0;
+  for (const Verdict& verdict : diagnose(run)) EXPECT_NE(verdict.cause, Cause::machine_contention);
+}
+
+// Every TensorFlow program traces its step for a second or two, and on a busy machine for longer.
+TEST(Rules, OrdinaryTracingComesAfterWhatTookMore) {
+  RunRecord run = run_of({6.8, 0.6, 0.7, 0.6, 0.7}, "keras");
+  phase(run, 0, Phase::trace, 2.7);
+  phase(run, 0, Phase::input, 3.4);
+  for (size_t i = 1; i < 5; ++i) phase(run, i, Phase::forward, 0.6);
+  run.facts.push_back({"dataset.cache", "steps waited 3.3 s while the cache was being filled", "stack samples"});
+  expect(run, Symptom::slow_first, Cause::input_cache_fill);
+  run.epochs[0].phases = {};
+  phase(run, 0, Phase::trace, 5.0);
+  phase(run, 0, Phase::input, 1.1);
+  expect(run, Symptom::slow_first, Cause::startup_graph);
+}
+
+// PyTorch's late loading does not hide a fault of seconds beside it.
+TEST(Rules, FaultBesideAnOrdinaryStart) {
+  RunRecord run = run_of({5.0, 1.0, 1.0, 1.1, 1.0});
+  phase(run, 0, Phase::start, 2.1);
+  phase(run, 0, Phase::init, 1.8);
+  for (size_t i = 0; i < 5; ++i) phase(run, i, Phase::forward, 1.0);
+  run.spans.push_back({"import torch", Phase::start, 0.1, 2.1, 1});
+  run.spans.push_back({"weight initialisation", Phase::init, 2.2, 1.8, 1});
+  expect(run, Symptom::slow_first, Cause::startup_init);
+  run.epochs[0].phases[static_cast<size_t>(Phase::init)] = 0.4;
+  run.epochs[0].phases[static_cast<size_t>(Phase::start)] = 3.4;
+  expect(run, Symptom::healthy, Cause::none);
+}
+
+// Lightning loads parts of itself, and torchmetrics with them, when training begins.
+TEST(Rules, WhatAFrameworkDrawsInBelongsToItsStart) {
+  RunRecord run = run_of({4.4, 1.3, 1.2, 1.3, 1.3}, "lightning");
+  phase(run, 0, Phase::start, 2.5);
+  for (size_t i = 0; i < 5; ++i) phase(run, i, Phase::forward, 1.2);
+  run.spans.push_back({"import lightning", Phase::start, 0.1, 2.2, 1});
+  run.spans.push_back({"import torchmetrics", Phase::start, 2.3, 0.12, 1});
+  expect(run, Symptom::healthy, Cause::none);
+  run.spans.back() = {"import pandas", Phase::start, 2.3, 1.5, 1};
+  expect(run, Symptom::slow_first, Cause::startup_import);
+}
+
+}  // namespace
+}  // namespace isochron
