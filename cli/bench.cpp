@@ -175,6 +175,8 @@ void add_options(Arguments& arguments) {
 
 int run() {
   if (options.threads > 0) set_num_threads(options.threads);
+  for (const std::string& file : {options.trace, options.record})
+    if (!file.empty()) check_writable(file);
   const std::string& w = options.workload;
   const TempFolder temporary;
   const std::string& folder = options.folder.empty() ? temporary.path() : options.folder;

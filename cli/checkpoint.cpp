@@ -11,6 +11,7 @@
 #include "isochron/base/names.h"
 #include "isochron/base/seconds_text.h"
 #include "isochron/base/temporary_name.h"
+#include "isochron/base/try_print.h"
 #include "isochron/checkpoint/store.h"
 #include "isochron/checkpoint/weights_file.h"
 #include "isochron/train/model_file.h"
@@ -164,7 +165,7 @@ Checkpoint chosen() {
     try {
       return read_checkpoint(entry.path);
     } catch (const Error& error) {
-      fmt::print(stderr, "isochron: passed over {}\n", error.what());
+      try_print(stderr, "isochron: passed over {}\n", error.what());
     }
   }
   fail<FileError>("checkpoint", "{}: there is no valid checkpoint among {}", options.path, found.size());

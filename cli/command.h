@@ -25,7 +25,7 @@ namespace isochron::cli {
 namespace exit_code {
 inline constexpr int success = 0;
 inline constexpr int found = 1;     // the thing asked for by --fail-on is there
-inline constexpr int usage = 2;     // wrong arguments, or an input that can't be read
+inline constexpr int usage = 2;     // wrong arguments, input that can't be read, output that can't be written
 inline constexpr int internal = 3;  // a defect in isochron
 }  // namespace exit_code
 
@@ -35,6 +35,7 @@ class Arguments {
   explicit Arguments(CLI::App& app) : app_(app) {}
   Arguments& flag(const std::string& names, bool& value, const std::string& help);
   Arguments& value(const std::string& names, std::string& value, const std::string& help, bool required = false);
+  // 0 or more.
   Arguments& value(const std::string& names, int& value, const std::string& help);
   Arguments& value(const std::string& names, double& value, const std::string& help);
   // Several values; as an option they may be separated by commas.

@@ -1,6 +1,8 @@
 // isochron compare A B: what changed between two runs.
 #include <fmt/core.h>
 
+#include <cmath>
+
 #include "cli/command.h"
 #include "cli/diagnosis_options.h"
 #include "isochron/base/error.h"
@@ -28,6 +30,8 @@ void add_options(Arguments& arguments) {
 }
 
 int run() {
+  if (!std::isfinite(options.fail_above))  // would guard against nothing
+    fail<ValueError>("compare", "--fail-above must be a number of percent, got {}", options.fail_above);
   const RunComparison comparison(main_run("compare", {options.before}), main_run("compare", {options.after}));
   fmt::print("{}", options.json ? comparison.to_json() + "\n" : comparison.to_string(options.all));
   const bool grew = options.fail_above >= 0 && comparison.worst() * 100 > options.fail_above;

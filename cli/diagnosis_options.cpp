@@ -10,6 +10,7 @@
 
 #include "isochron/base/error.h"
 #include "isochron/base/names.h"
+#include "isochron/base/try_print.h"
 #include "isochron/diagnose/diagnose.h"
 
 namespace isochron::cli {
@@ -17,9 +18,10 @@ namespace isochron::cli {
 TextStyle style_for(int fd) {
   TextStyle style;
   const char* no_colour = std::getenv("NO_COLOR");
-  style.colour = isatty(fd) && !(no_colour && *no_colour);
+  const char* terminal = std::getenv("TERM");
+  style.colour = isatty(fd) && !(no_colour && *no_colour) && !(terminal && std::string_view(terminal) == "dumb");
   winsize size{};
-  if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) style.width = std::clamp<int>(size.ws_col, 60, 120);
+  if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) style.width = std::clamp<int>(size.ws_col, 32, 120);
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"})
     if (const char* value = std::getenv(name); value && *value) {
       const std::string locale = value;
@@ -66,7 +68,7 @@ Reading read_or_fail(const char* command, const std::vector<std::string>& paths)
     fail<FileError>(command, "nothing to read: no log, trace, event file or run record there{}", reasons);
   }
   for (const ReadInput& file : reading.files)
-    if (!file.problem.empty()) fmt::print(stderr, "isochron: {} (read up to there)\n", file.problem);
+    if (!file.problem.empty()) try_print(stderr, "isochron: {} (read up to there)\n", file.problem);
   return reading;
 }
 

@@ -11,6 +11,7 @@
 #include "cli/diagnosis_options.h"
 #include "isochron/base/error.h"
 #include "isochron/base/files.h"
+#include "isochron/base/try_print.h"
 #include "isochron/diagnose/diagnose.h"
 #include "isochron/observe/live_page.h"
 #include "isochron/observe/live_server.h"
@@ -64,10 +65,21 @@ std::string command_text() {
   return text;
 }
 
-void write_reports(const Diagnosed& found) {
-  if (!options.json.empty()) write_file(options.json, diagnosis_json(found.run, found.verdicts) + "\n");
-  if (!options.report.empty()) write_file(options.report, diagnosis_html(found.run, found.verdicts));
-  if (!options.record.empty()) write_file(options.record, found.run.to_json() + "\n");
+// Why a file could not be written, for each of those. The run is worth more than its reports: nothing is thrown.
+std::vector<std::string> write_reports(const Diagnosed& found) {
+  std::vector<std::string> problems;
+  const auto write = [&](const std::string& path, auto&& text) {
+    if (path.empty()) return;
+    try {
+      write_file(path, text());
+    } catch (const Error& error) {
+      problems.push_back(fmt::format("isochron: {}\n", error.what()));
+    }
+  };
+  write(options.json, [&] { return diagnosis_json(found.run, found.verdicts) + "\n"; });
+  write(options.report, [&] { return diagnosis_html(found.run, found.verdicts); });
+  write(options.record, [&] { return found.run.to_json() + "\n"; });
+  return problems;
 }
 
 std::string state_of(const observe::WatchSession& session) {
@@ -88,26 +100,31 @@ int run() {
   observe::WatchOptions watch{
       .command = options.command, .pid = options.pid, .stall_seconds = duration_of(options.stall)};
   for (const std::string& file : {options.json, options.report, options.record})
-    if (!file.empty()) watch.own_files.push_back(std::filesystem::absolute(file).string());
+    if (!file.empty()) {
+      check_writable(file);
+      watch.own_files.push_back(std::filesystem::absolute(file).string());
+    }
   watch.end_when_stuck = std::find(failing.begin(), failing.end(), Symptom::stuck) != failing.end();
   observe::WatchSession session(watch);
   session.on_stall = [&] {
     const RunRecord record = session.record();
-    write_reports({record, diagnose(record)});
+    for (const std::string& problem : write_reports({record, diagnose(record)})) session.note(problem);
   };
   std::unique_ptr<observe::LiveServer> live;
   if (options.live >= 0) {
     live = std::make_unique<observe::LiveServer>(options.live, observe::live_page(), [&] { return state_of(session); });
-    fmt::print(stderr, "isochron: watching at {}\n", live->address());
+    try_print(stderr, "isochron: watching at {}\n", live->address());
   }
   const int status = session.run();
   live.reset();
   const std::vector<Diagnosed> all = diagnose_all(session.records());
-  write_reports(all.front());
+  const std::vector<std::string> problems = write_reports(all.front());
   if (!options.quiet)
-    fmt::print(stderr, "\n{}", diagnosis_text(all.front().run, all.front().verdicts, style_for(STDERR_FILENO)));
+    try_print(stderr, "\n{}", diagnosis_text(all.front().run, all.front().verdicts, style_for(STDERR_FILENO)));
+  for (const std::string& problem : problems) try_print(stderr, "{}", problem);
   const bool found = std::find(failing.begin(), failing.end(), all.front().verdicts.front().symptom) != failing.end();
-  return status == 0 && found ? exit_code::found : status;
+  if (status != 0) return status;
+  return !problems.empty() ? exit_code::usage : found ? exit_code::found : exit_code::success;
 }
 
 const Registered registered{{"watch", "run a training command and explain where its time goes", add_options, run}};

@@ -36,6 +36,12 @@ class Descriptor {
   int fd_;
 };
 
+// A pipe, a device, a socket: nothing that another file could take the place of.
+bool is_stream(const std::string& path) {
+  struct stat info {};
+  return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
 ssize_t read_some(int fd, char* to, size_t bytes) {
   ssize_t got;
   do got = read(fd, to, bytes);
@@ -91,6 +97,11 @@ size_t read_short_file(const char* path, std::span<char> buffer) {
 }
 
 AtomicFile::AtomicFile(const std::string& path) : path_(path) {
+  if (is_stream(path)) {
+    fd_ = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (fd_ < 0) fail_with_errno();
+    return;
+  }
   std::error_code ignored;
   if (std::filesystem::is_symlink(path, ignored))
     if (const auto target = std::filesystem::canonical(path, ignored); !ignored) path_ = target.string();
@@ -103,18 +114,20 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
     if (S_ISDIR(info.st_mode)) errno = EISDIR;
     if (S_ISDIR(info.st_mode) || fchmod(fd_, info.st_mode & 07777) != 0) {
       const int why = errno;
-      close(fd_);
-      unlink(temporary_.c_str());
+      undo();
       errno = why;
       fail_with_errno();
     }
   }
 }
 
-AtomicFile::~AtomicFile() {
+AtomicFile::~AtomicFile() { undo(); }
+
+void AtomicFile::undo() {
   if (fd_ < 0) return;
   close(fd_);
-  unlink(temporary_.c_str());
+  fd_ = -1;
+  if (!temporary_.empty()) unlink(temporary_.c_str());
 }
 
 void AtomicFile::fail_with_errno() const { isochron::fail_with_errno("write", path_); }
@@ -133,6 +146,7 @@ void AtomicFile::write(const void* data, size_t bytes) {
 
 void AtomicFile::commit() {
   ISO_CHECK(fd_ >= 0);
+  if (temporary_.empty()) return undo();
   if (fsync(fd_) != 0 || rename(temporary_.c_str(), path_.c_str()) != 0) fail_with_errno();
   close(fd_);
   fd_ = -1;
@@ -144,6 +158,10 @@ void write_file(const std::string& path, std::string_view bytes) {
   AtomicFile file(path);
   file.write(bytes.data(), bytes.size());
   file.commit();
+}
+
+void check_writable(const std::string& path) {
+  if (!is_stream(path)) AtomicFile{path};
 }
 
 TempFolder::TempFolder() : path_(RunFolder::global().file("folder-XXXXXX")) {

@@ -25,7 +25,8 @@ size_t read_short_file(const char* path, std::span<char> buffer);
 
 // A file that appears under its name only when it is complete: written to a temporary file in the same
 // folder, synced, renamed, and the folder synced. Without commit() nothing remains. Permissions of a
-// file that is replaced are kept, and a symbolic link keeps pointing at the file.
+// file that is replaced are kept, and a symbolic link keeps pointing at the file. A pipe or a device (/dev/stdout,
+// /dev/null) is written to as it is, and never replaced.
 //
 //   AtomicFile file(path);
 //   file.write(header.data(), header.size());
@@ -43,11 +44,15 @@ class AtomicFile {
 
  private:
   [[noreturn]] void fail_with_errno() const;
-  std::string path_, temporary_;
+  void undo();
+  std::string path_, temporary_;  // no temporary one for what is written to as it is
   int fd_ = -1;
 };
 
 void write_file(const std::string& path, std::string_view bytes);
+
+// Throws now what write_file() would throw before its first byte: for reports at the end of long runs.
+void check_writable(const std::string& path);
 
 // Reads a gzip file, or a plain one as it is, piece by piece. FileError when damaged, cut short, or when
 // more than `max_bytes` come out of it.

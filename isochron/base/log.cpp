@@ -90,8 +90,21 @@ class Log {
   explicit Log(LogOptions options) : options_(std::move(options)) {}
   // Never destroyed: its thread may still be at work when the process ends.
   static std::atomic<Log*>& instance() {
-    static std::atomic<Log*> log{new Log(log_options_from_environment())};
+    static std::atomic<Log*> log{from_environment()};
     return log;
+  }
+  // A wrong level is told, not thrown: it would come to whoever logs first, perhaps a thread for which nobody catches.
+  static Log* from_environment() {
+    try {
+      return new Log(log_options_from_environment());
+    } catch (const ValueError& wrong) {
+      LogOptions options;
+      if (const char* file = std::getenv("ISOCHRON_LOG_FILE")) options.file = file;
+      Log* log = new Log(std::move(options));
+      log->add(LogLevel::warning, "log",
+               fmt::format("the level is {}: {}", name_of(log->options_.level), wrong.what()));
+      return log;
+    }
   }
 
   // Everything is written, and nothing more is while the lock is held.

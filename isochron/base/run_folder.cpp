@@ -262,14 +262,22 @@ void RunFolder::make() {
   }
   const std::string owner = path + "/" + kOwner;
   const int fd = open(owner.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd < 0) fail_with_errno(owner);
+  // A folder without an owner would lie there until somebody cleans.
+  const auto give_up = [&] {
+    const int why = errno;
+    if (fd >= 0) close(fd);
+    remove_folder(path.c_str());
+    errno = why;
+    fail_with_errno(owner);
+  };
+  if (fd < 0) give_up();
   flock(fd, LOCK_EX | LOCK_NB);
   std::string command = text_of("/proc/self/cmdline");
   std::replace(command.begin(), command.end(), '\0', ' ');
   std::replace(command.begin(), command.end(), '\n', ' ');
   const std::string text =
       fmt::format("pid {}\nstart {}\nboot {}\ncommand {}\n", pid, start, boot_id(), command.substr(0, 200));
-  if (write(fd, text.data(), text.size()) != static_cast<ssize_t>(text.size())) fail_with_errno(owner);
+  if (write(fd, text.data(), text.size()) != static_cast<ssize_t>(text.size())) give_up();
   path_ = path;
   owner_fd_ = fd;  // kept open: the lock goes with it
   pid_ = pid;

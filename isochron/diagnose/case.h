@@ -75,6 +75,8 @@ class Case {
   std::optional<double> highest(const char* key, double from, double to) const;
   std::optional<double> latest(const char* key, double until) const;
   bool watched() const { return run.samples.size() >= 4; }
+  // `isochron watch` has seen it, for however short a time.
+  bool under_watch() const { return watched() || run.source == "watch"; }
 
   // A cost in every epoch alike that is so large that what makes some of them slower hardly matters. Epochs that take
   // two and a half times as long as others matter to everybody.

@@ -91,7 +91,7 @@ Verdict unknown_rest(const Case& patient, Symptom symptom, double share) {
                         ? shape_text(patient, symptom) + "; why, this record does not tell"
                         : fmt::format("{} of the extra time is not explained by this record", percent_text(share));
   verdict.evidence = epoch_lines(patient);
-  verdict.fix = how_to_find_out(symptom, patient.run.framework, patient.watched());
+  verdict.fix = how_to_find_out(symptom, patient.run.framework, patient.under_watch());
   // Where in the epoch the time lies narrows it down.
   const double tail = patient.explained([&](size_t i) { return patient.epoch(i).tail_seconds; });
   const double head = patient.explained([&](size_t i) { return patient.epoch(i).first_step_seconds; });
@@ -136,8 +136,9 @@ std::vector<Verdict> terminal_verdicts(const Case& patient, const std::vector<Fi
                     finding.summary,
                     finding.evidence,
                     ""};
-    verdict.fix = finding.cause == Cause::unknown ? how_to_find_out(symptom, patient.run.framework, patient.watched())
-                                                  : fix_for(finding.cause, patient.run.framework);
+    verdict.fix = finding.cause == Cause::unknown
+                      ? how_to_find_out(symptom, patient.run.framework, patient.under_watch())
+                      : fix_for(finding.cause, patient.run.framework);
     verdicts.push_back(std::move(verdict));
   }
   std::stable_sort(verdicts.begin(), verdicts.end(),
@@ -206,7 +207,7 @@ Verdict healthy(const Case& patient) {
   Verdict verdict{Symptom::healthy, Cause::none, 0, patient.epochs().size() > 1 ? 0.9 : 0.5, healthy_text(patient)};
   if (patient.empty()) {
     verdict.confidence = 0;
-    verdict.fix = how_to_find_out(verdict.symptom, run.framework, patient.watched());
+    verdict.fix = how_to_find_out(verdict.symptom, run.framework, patient.under_watch());
     return verdict;
   }
   verdict.evidence = epoch_lines(patient);

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "isochron/base/clock.h"
+#include "isochron/base/try_print.h"
 #include "isochron/exec/free_gaps.h"
 #include "isochron/exec/plan_flops.h"
 #include "isochron/exec/schedule.h"
@@ -51,7 +52,7 @@ std::shared_ptr<Executable> Executable::compile(Graph graph) {
   plan->compile_seconds_ = seconds_between(start, monotonic_ns());
   most_flops = std::max(most_flops.load(), plan->flops_);
   static const bool print = std::getenv("ISOCHRON_PRINT_PLANS") != nullptr;
-  if (print) fmt::print(stderr, "{}{}\n", isochron::to_string(plan->graph()), plan->to_string());
+  if (print) try_print(stderr, "{}{}\n", isochron::to_string(plan->graph()), plan->to_string());
   return plan;
 }
 

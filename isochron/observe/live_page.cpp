@@ -13,11 +13,11 @@ body { margin:0; font:15px/1.45 system-ui,sans-serif; color:var(--ink); backgrou
 main { max-width:980px; margin:0 auto; padding:24px 20px 60px; }
 h1 { font-size:17px; margin:0 0 2px; } h2 { font-size:14px; margin:28px 0 8px; color:var(--soft); font-weight:600; }
 code { font:13px ui-monospace,monospace; color:var(--soft); word-break:break-all; }
-.verdict { font-size:20px; font-weight:600; margin:18px 0 6px; } .verdict.bad { color:var(--bad); }
+.verdict,li { overflow-wrap:anywhere; } .verdict { font-size:20px; font-weight:600; margin:18px 0 6px; } .verdict.bad { color:var(--bad); }
 ul { margin:0; padding-left:18px; color:var(--soft); }
 .facts { display:flex; gap:26px; flex-wrap:wrap; margin-top:14px; } .facts b { display:block; font-size:18px; }
 .facts span { color:var(--soft); font-size:12px; }
-.row { display:grid; grid-template-columns:74px 1fr 74px; gap:10px; align-items:center; font-size:13px; }
+.row { display:grid; grid-template-columns:minmax(74px,max-content) 1fr 74px; white-space:nowrap; gap:10px; align-items:center; font-size:13px; }
 .bar { display:flex; height:15px; border-radius:3px; overflow:hidden; background:var(--card); }
 .bar i { display:block; height:100%; } .num { text-align:right; font-variant-numeric:tabular-nums; }
 .legend { display:flex; gap:14px; flex-wrap:wrap; font-size:12px; color:var(--soft); margin-top:8px; }

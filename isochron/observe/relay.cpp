@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "isochron/base/clock.h"
@@ -33,7 +34,8 @@ sigset_t watched_signals() {
   return set;
 }
 
-bool write_all(int fd, std::string_view bytes) {
+// 0, or why not all of it could be written.
+int write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t wrote = write(fd, bytes.data(), bytes.size());
     if (wrote > 0) {
@@ -42,11 +44,13 @@ bool write_all(int fd, std::string_view bytes) {
       pollfd ready{fd, POLLOUT, 0};
       poll(&ready, 1, 1000);
     } else if (errno != EINTR) {
-      return false;
+      return errno;
     }
   }
-  return true;
+  return 0;
 }
+
+bool no_room(int why) { return why == ENOSPC || why == EDQUOT || why == EFBIG; }
 
 }  // namespace
 
@@ -106,7 +110,11 @@ bool Relay::pump(Source& source) {
   if (got == 0) return false;
   const std::string_view bytes(buffer, static_cast<size_t>(got));
   // With no reader left the command shall meet the closed pipe itself, as it would without us.
-  if (!write_all(source.target, bytes)) return false;
+  const int why = write_all(source.target, bytes);
+  if (why != 0 && !no_room(why)) return false;
+  // A pipe can't pass on that a disk is full, which may have room again; closed, it would end the command.
+  if (why != 0 && !std::exchange(told_no_room_, true))
+    note(fmt::format("isochron: output of the command is lost: {}\n", std::strerror(why)));
   if (source.target == STDERR_FILENO || isatty(source.target)) shown_.feed(bytes);
   tap_(source.stream, bytes);
   return true;

@@ -68,6 +68,7 @@ class Relay {
   int wake_ = -1;
   bool ended_ = false;
   bool stopped_by_us_ = false;
+  bool told_no_room_ = false;
   int status_ = 0;
   int pending_signal_ = 0;  // to be passed on if the command does not end by itself
   double pending_since_ = 0;

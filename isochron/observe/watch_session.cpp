@@ -13,6 +13,7 @@
 
 #include "isochron/base/clock.h"
 #include "isochron/base/error.h"
+#include "isochron/base/try_print.h"
 #include "isochron/observe/proc_text.h"
 
 namespace isochron::observe {
@@ -206,7 +207,7 @@ bool WatchSession::watch_silence(double now) {
   if (relay_)
     relay_->note(text);
   else
-    fmt::print(stderr, "{}", text);
+    try_print(stderr, "{}", text);
   next_report_ = silence * 2;
   if (options_.end_when_stuck && stall_->stuck && relay_) {
     asked_to_end_ = now;

@@ -37,7 +37,16 @@ Profile::Profile(ProfileOptions options)
 
 Profile::~Profile() {
   options_.on_trace_ready = {};
-  stop();
+  try {
+    stop();
+  } catch (const StateError&) {
+    // The thread it records may be writing into it, and will again: it can't be taken from under that thread.
+    static auto* abandoned = new std::vector<std::unique_ptr<Recording>>;
+    std::lock_guard lock(g_starting);
+    set_plan_observer(nullptr);
+    g_recording = nullptr;
+    abandoned->push_back(std::move(recording_));
+  }
 }
 
 bool Profile::recording() const { return action_ == Action::record; }
@@ -55,6 +64,8 @@ Profile::Action Profile::action_of(int64_t step) const {
 
 void Profile::enter(Action action) {
   if (action == action_) return;
+  if (action_ != Action::none && !recording_->on_profiled_thread())
+    fail<StateError>("Profile", "it is recording another thread, which started it and alone can step or stop it");
   if (action == Action::none) {
     recording_->detach();
     g_recording = nullptr;
@@ -98,9 +109,9 @@ void Profile::step() {
 
 void Profile::stop() {
   if (!started_) return;
-  started_ = false;
   const bool unfinished = action_ == Action::record;
   enter(Action::none);
+  started_ = false;
   if (unfinished) ready();
 }
 

@@ -63,13 +63,13 @@ class Recording final : public PlanObserver, public SpanObserver {
   int64_t begin_ns() const { return begin_ns_; }
   int64_t end_ns() const { return end_ns_; }
   std::vector<MemoryPoint> memory() const;
+  bool on_profiled_thread() const { return std::this_thread::get_id() == thread_; }
 
  private:
   struct Open {
     int32_t row;
     int64_t begin_ns, children_ns;
   };
-  bool on_profiled_thread() const { return std::this_thread::get_id() == thread_; }
   int32_t number_of_this_thread();
   int32_t row_of(CallDescription what, bool range);
   const std::vector<int32_t>& rows_of(const Executable& plan);

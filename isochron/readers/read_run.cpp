@@ -209,8 +209,8 @@ void list_files(const std::string& path, std::vector<std::string>& files) {
     const std::string name = walk->path().filename().string();
     if (walk->is_directory(error) && (name == "__pycache__" || name == ".git" || name == "node_modules"))
       walk.disable_recursion_pending();
-    // Regular files only: a pipe or device would never end.
-    if (walk->is_regular_file(error)) files.push_back(walk->path().string());
+    // Regular files only: a pipe or device would never end. Nor do some files of /proc, which say that they are empty.
+    if (walk->is_regular_file(error) && walk->file_size(error) > 0) files.push_back(walk->path().string());
   }
   std::sort(files.begin(), files.end());
 }

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "isochron/base/seconds_text.h"
+#include "isochron/base/try_print.h"
 #include "isochron/timeline/sample_keys.h"
 
 namespace isochron {
@@ -265,6 +266,6 @@ std::string EpochReport::to_string() const {
   return text;
 }
 
-void EpochReport::print() const { fmt::print("{}", to_string()); }
+void EpochReport::print() const { try_print(stdout, "{}", to_string()); }
 
 }  // namespace isochron

@@ -18,7 +18,7 @@ constexpr std::string_view kStyle = R"(
 :root{--ink:#1c2330;--soft:#5c6675;--paper:#fff;--line:#dfe4ea;--card:#f6f8fa;--c0:#4c78a8;--c1:#d1495b;--c2:#edae49;--c3:#66a182;--c4:#8d6a9f;--c5:#b0b7c3;--c6:#2a9d8f;--c7:#e07a5f;--c8:#7d8cc4;--c9:#a3b18a}
 @media(prefers-color-scheme:dark){:root{--ink:#e6e9ee;--soft:#9aa4b2;--paper:#14181f;--line:#2b323d;--card:#1c222b}}
 *{box-sizing:border-box}body{margin:0 auto;max-width:60rem;padding:2rem 1.2rem;font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper)}
-h1{font-size:1.45rem;line-height:1.3;margin:0 0 .4rem}h2{font-size:1.05rem;margin:2rem 0 .6rem}p{margin:.4rem 0}
+h1{font-size:1.45rem;line-height:1.3;margin:0 0 .4rem}h2{font-size:1.05rem;margin:2rem 0 .6rem}p{margin:.4rem 0}h1,p,li,.card{overflow-wrap:anywhere}
 .tags span{display:inline-block;border:1px solid var(--line);border-radius:1rem;padding:.05rem .7rem;margin:0 .4rem .4rem 0;font-size:.85rem;color:var(--soft)}
 .tags .ill{border-color:var(--c1);color:var(--c1)}.tags .well{border-color:var(--c3);color:var(--c3)}
 .bars{display:grid;grid-template-columns:max-content 1fr max-content;gap:.3rem .7rem;align-items:center;font-size:.88rem}.bars .label{color:var(--soft);text-align:right}

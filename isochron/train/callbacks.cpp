@@ -15,6 +15,7 @@
 #include "isochron/base/escape.h"
 #include "isochron/base/joined.h"
 #include "isochron/base/kept_files.h"
+#include "isochron/base/try_print.h"
 #include "isochron/checkpoint/state_dict.h"
 #include "isochron/train/progress.h"
 
@@ -69,7 +70,7 @@ std::optional<double> Monitor::value(const Logs& logs) {
     if (name == metric_) return value;
     names.push_back(name);
   }
-  if (!warned_) fmt::print(stderr, "{}: there is no \"{}\" to go by; available: {}\n", who_, metric_, joined(names));
+  if (!warned_) try_print(stderr, "{}: there is no \"{}\" to go by; available: {}\n", who_, metric_, joined(names));
   warned_ = true;
   return std::nullopt;
 }
@@ -113,10 +114,10 @@ void EarlyStopping::on_epoch_end(int epoch, const Logs& logs) {
 }
 
 void EarlyStopping::on_train_end(const Logs&) {
-  if (stopped_epoch_ > 0 && options_.verbose > 0) fmt::print("Epoch {}: early stopping\n", stopped_epoch_ + 1);
+  if (stopped_epoch_ > 0 && options_.verbose > 0) try_print(stdout, "Epoch {}: early stopping\n", stopped_epoch_ + 1);
   if (best_weights_.empty()) return;
   if (options_.verbose > 0)
-    fmt::print("Restoring model weights from the end of the best epoch: {}.\n", best_epoch_ + 1);
+    try_print(stdout, "Restoring model weights from the end of the best epoch: {}.\n", best_epoch_ + 1);
   model()->set_weights(best_weights_);
 }
 
@@ -173,7 +174,7 @@ void ReduceLROnPlateau::on_epoch_end(int epoch, const Logs& logs) {
   const double lower = std::max(rate * options_.factor, options_.min_lr);
   optimizer.set_learning_rate(lower);
   if (options_.verbose > 0)
-    fmt::print("\nEpoch {}: ReduceLROnPlateau reducing learning rate to {}.\n", epoch + 1, lower);
+    try_print(stdout, "\nEpoch {}: ReduceLROnPlateau reducing learning rate to {}.\n", epoch + 1, lower);
   cooldown_ = options_.cooldown;
   wait_ = 0;
 }
@@ -203,7 +204,8 @@ void LearningRateScheduler::on_epoch_begin(int epoch, const Logs&) {
     fail<ValueError>("LearningRateScheduler", "the schedule gave {} for epoch {}; a learning rate is 0 or more", rate,
                      epoch + 1);
   optimizer.set_learning_rate(rate);
-  if (verbose_ > 0) fmt::print("\nEpoch {}: LearningRateScheduler setting learning rate to {}.\n", epoch + 1, rate);
+  if (verbose_ > 0)
+    try_print(stdout, "\nEpoch {}: LearningRateScheduler setting learning rate to {}.\n", epoch + 1, rate);
 }
 
 void LearningRateScheduler::add_to_logs(Logs& logs) const { add_learning_rate(*model(), logs); }
@@ -211,7 +213,7 @@ void LearningRateScheduler::add_to_logs(Logs& logs) const { add_learning_rate(*m
 void TerminateOnNaN::on_train_batch_end(int64_t batch, const Logs& logs) {
   const double loss = logs_value(logs, "loss");
   if (std::isfinite(loss)) return;
-  fmt::print("Batch {}: invalid loss, terminating training\n", batch + 1);
+  try_print(stdout, "Batch {}: invalid loss, terminating training\n", batch + 1);
   model()->stop_training = true;
 }
 
@@ -233,8 +235,8 @@ int64_t LogFile::bytes() const { return ::lseek(fd_, 0, SEEK_END); }
 bool LogFile::empty() const { return bytes() == 0; }
 void LogFile::cut(int64_t length) {
   if (length < bytes() && ::ftruncate(fd_, length) != 0)
-    fmt::print(stderr, "{}: {} keeps rows of a run that has been resumed from before them: {}\n", who_, path_,
-               std::strerror(errno));
+    try_print(stderr, "{}: {} keeps rows of a run that has been resumed from before them: {}\n", who_, path_,
+              std::strerror(errno));
 }
 
 void LogFile::add(std::string line) {
@@ -246,7 +248,7 @@ void LogFile::add(std::string line) {
   // Half a row would spoil the next one.
   const bool spoilt = !whole && written > 0 && ::ftruncate(fd_, before) != 0;
   if (!whole && !std::exchange(losing_, true))
-    fmt::print(stderr, "{}: rows of {} are lost{}: {}\n", who_, path_, spoilt ? ", one of them by half" : "", why);
+    try_print(stderr, "{}: rows of {} are lost{}: {}\n", who_, path_, spoilt ? ", one of them by half" : "", why);
   losing_ = !whole;
 }
 
@@ -259,7 +261,8 @@ void CSVLogger::on_train_begin(const Logs&) {
 }
 
 void CSVLogger::on_epoch_end(int epoch, const Logs& logs) {
-  if (names_.empty()) {
+  const bool first = names_.empty();
+  if (first) {
     for (const auto& [name, value] : logs) names_.push_back(name);
     std::sort(names_.begin(), names_.end());
     // Keras keeps room for validation in a first epoch without it, which validation_freq makes possible.
@@ -267,8 +270,9 @@ void CSVLogger::on_epoch_end(int epoch, const Logs& logs) {
         std::any_of(names_.begin(), names_.end(), [](const auto& n) { return n.rfind("val_", 0) == 0; });
     const size_t own = names_.size();
     for (size_t i = 0; i < own && !validated; ++i) names_.push_back("val_" + names_[i]);
-    if (!(append_ || resuming()) || file_.empty()) file_.add("epoch" + separator_ + joined(names_, separator_));
   }
+  // A run that is resumed may find its file gone, and a full disk may have had no room for the names before.
+  if (file_.empty() || (first && !append_ && !resuming())) file_.add("epoch" + separator_ + joined(names_, separator_));
   std::string row = std::to_string(epoch);
   for (const std::string& name : names_) {
     const auto found = std::find_if(logs.begin(), logs.end(), [&](const auto& entry) { return entry.first == name; });

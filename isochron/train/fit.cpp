@@ -6,6 +6,7 @@
 #include "isochron/base/prefault.h"
 #include "isochron/base/rng.h"
 #include "isochron/base/threads.h"
+#include "isochron/base/try_print.h"
 #include "isochron/data/cached_bytes.h"
 #include "isochron/ops/ops.h"
 #include "isochron/ops/random_key.h"
@@ -141,7 +142,7 @@ class Trainer : public TrainRun {
     if (!history_.epochs_.empty()) model_.optimizer().finalize_variable_values(model_.trainable_variables());
     callbacks_.each([&](Callback& callback) { callback.on_train_end(logs_); });
     if (!history_.checkpoints_.last_on_disk)
-      fmt::print(stderr, "{}\n", saved);
+      try_print(stderr, "{}\n", saved);
     else if (!saved.empty() && options_.verbose > 0)
       progress_.say(saved);
   }
@@ -160,15 +161,26 @@ class Trainer : public TrainRun {
     // Nothing stops what saves the weights; but threads of a stream may not stand still any more to tell their place.
     const InterruptScope::Watch watch = std::exchange(InterruptScope::current(), {});
     epoch_ended_ = false;
-    for (const auto& callback : options_.callbacks) callback->on_abort(*this, report);
+    std::string saved;
+    // Whatever is thrown now, the others save, and nobody waits for threads that never return.
+    const auto attempt = [&](auto&& f) {
+      try {
+        f();
+      } catch (const std::exception& error) {
+        saved += fmt::format("\nwhile it ended: {}", error.what());
+      } catch (...) {
+        saved += "\nwhile it ended, something was thrown that is no std::exception";
+      }
+    };
+    for (const auto& callback : options_.callbacks) attempt([&] { callback->on_abort(*this, report); });
     InterruptScope::current() = watch;
-    take_saves();
+    attempt([&] { take_saves(); });
     InterruptScope::current() = {};
     for (const auto& feed : {&feed_, &validation_feed_})
       if (*feed) (*feed)->abandon();
-    const std::string saved = saver_.finish();
-    fail<StallError>("fit", "ended by the watchdog after {} steps; the weights are those of the last one\n{}{}{}",
-                     total_steps_, report, saved.empty() ? "" : "\n", saved);
+    if (const std::string text = saver_.finish(); !text.empty()) saved += "\n" + text;
+    fail<StallError>("fit", "ended by the watchdog after {} steps; the weights are those of the last one\n{}{}",
+                     total_steps_, report, saved);
   }
 
   // Of an epoch, where that can be known.

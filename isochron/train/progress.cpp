@@ -1,7 +1,9 @@
 #include "isochron/train/progress.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -9,6 +11,7 @@
 #include <thread>
 
 #include "isochron/base/clock.h"
+#include "isochron/base/try_print.h"
 
 namespace isochron {
 namespace {
@@ -24,6 +27,27 @@ std::string duration(double seconds) {
   if (seconds < 3600) return fmt::format("{}:{:02}", static_cast<int>(seconds) / 60, static_cast<int>(seconds) % 60);
   return fmt::format("{}:{:02}:{:02}", static_cast<int>(seconds) / 3600, static_cast<int>(seconds) / 60 % 60,
                      static_cast<int>(seconds) % 60);
+}
+
+// As much of a line as one row of the terminal shows: what wraps is not taken back by the next redraw. A column a
+// character; sequences that set colours take none.
+std::string in_one_row(std::string text) {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return text;
+  int column = 0;
+  for (size_t at = 0; at < text.size();) {
+    if (text[at] == '\x1b') {
+      at = std::min(text.find('m', at), text.size() - 1) + 1;
+      continue;
+    }
+    if (++column >= size.ws_col) {  // the last column stays free: terminals differ in what comes after it
+      text.resize(at);
+      break;
+    }
+    do ++at;
+    while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80);
+  }
+  return text;
 }
 
 }  // namespace
@@ -119,7 +143,7 @@ std::string ProgressLine::line(int64_t step, const Logs& logs, bool finished) co
 }
 
 void ProgressLine::update(int64_t step, const Logs& logs) {
-  if (writer_) writer_->write("\r\x1b[2K" + line(step, logs, false), true);
+  if (writer_) writer_->write("\r\x1b[2K" + in_one_row(line(step, logs, false)), true);
 }
 
 void ProgressLine::end(int64_t steps, const Logs& logs) {
@@ -132,7 +156,7 @@ void ProgressLine::say(const std::string& text) {
   if (writer_)
     writer_->write((terminal_ ? "\r\x1b[2K" : "") + text + "\n", false);
   else
-    std::fprintf(stderr, "%s\n", text.c_str());
+    try_print(stderr, "{}\n", text);
 }
 
 }  // namespace isochron

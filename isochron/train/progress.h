@@ -6,7 +6,8 @@
 //   line.end(1875, final_logs);
 //
 // verbose 2 prints one line an epoch, verbose 0 nothing. Without a terminal only finished lines are printed. Lines that
-// follow each other within a twentieth of a second are written together.
+// follow each other within a twentieth of a second are written together. A line that is redrawn is cut to one row of
+// the terminal, the finished one is whole.
 #pragma once
 
 #include <cstdint>

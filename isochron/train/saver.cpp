@@ -4,6 +4,7 @@
 
 #include "isochron/base/clock.h"
 #include "isochron/base/seconds_text.h"
+#include "isochron/base/try_print.h"
 #include "isochron/checkpoint/weight_names.h"
 #include "isochron/checkpoint/weights_file.h"
 #include "isochron/timeline/timeline.h"
@@ -79,7 +80,7 @@ void Saver::take_copy(CheckpointInfo info, const StateDict& rest) {
   // Saves that failed have made room for this one.
   std::erase_if(open_, [&](const auto& entry) { return entry.first <= earlier && entry.second.failed; });
   if (copied || std::exchange(told_stall_, true)) return;
-  fmt::print(stderr, "checkpoint: no memory for a copy of the state: training waits while it is written\n");
+  try_print(stderr, "checkpoint: no memory for a copy of the state: training waits while it is written\n");
 }
 
 void Saver::deliver() {
@@ -101,15 +102,15 @@ void Saver::tell(const SaveOutcome& outcome) {
     summary_.bytes += outcome.written_bytes;
     summary_.newest = outcome.info.path;
     if (Timeline* timeline = Timeline::current()) timeline->count("checkpoint_bytes", outcome.written_bytes);
-    if (failing_) fmt::print(stderr, "checkpoint: {} is on disk; saving works again\n", outcome.info.path);
+    if (failing_) try_print(stderr, "checkpoint: {} is on disk; saving works again\n", outcome.info.path);
     failing_ = false;
   } else {
     ++summary_.failed;
     if (!failing_)
-      fmt::print(stderr,
-                 "checkpoint: can't save {}: {} (needs {} bytes, {} are free); training goes on, earlier checkpoints "
-                 "are kept, and it is tried again\n",
-                 outcome.info.path, outcome.problem, outcome.need_bytes, outcome.free_bytes);
+      try_print(stderr,
+                "checkpoint: can't save {}: {} (needs {} bytes, {} are free); training goes on, earlier checkpoints "
+                "are kept, and it is tried again\n",
+                outcome.info.path, outcome.problem, outcome.need_bytes, outcome.free_bytes);
     failing_ = true;
   }
   if (outcome.id == last_id_) {

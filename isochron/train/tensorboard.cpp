@@ -1,6 +1,7 @@
 #include "isochron/train/tensorboard.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "isochron/base/clock.h"
 #include "isochron/base/error.h"
@@ -81,17 +82,20 @@ void TensorBoard::on_epoch_end(int epoch, const Logs& logs) {
   if (validation_) validation_->flush();
 }
 
-// From black, the smallest value, to white, the largest one.
+// From black, the smallest value, to white, the largest one; what is not finite is black.
 void TensorBoard::write_image(const std::string& tag, const Tensor& weight, int epoch) {
   constexpr int64_t kWidest = 4096;
   if (weight.rank() < 1 || weight.rank() > 2) return;
   const int64_t height = weight.rank() == 2 ? weight.shape()[0] : 1, width = weight.shape()[weight.rank() - 1];
   if (height < 1 || width < 1 || height > kWidest || width > kWidest) return;
   const std::vector<float> values = weight.to_vector<float>();
-  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  double low = INFINITY, high = -INFINITY;
+  for (const double value : values)
+    if (std::isfinite(value)) low = std::min(low, value), high = std::max(high, value);
   std::vector<uint8_t> pixels;
-  for (const float value : values)
-    pixels.push_back(*high > *low ? static_cast<uint8_t>(255 * (value - *low) / (*high - *low)) : 0);
+  for (const double value : values)
+    pixels.push_back(std::isfinite(value) && high > low ? static_cast<uint8_t>(255 * ((value - low) / (high - low)))
+                                                        : 0);
   const Tensor image = Tensor::from_buffer(std::move(pixels), {height, width, 1});
   train_->image(tag, data::encode_png(image), height, width, 1, epoch);
 }

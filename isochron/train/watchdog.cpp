@@ -65,11 +65,22 @@ struct Watchdog::Watched {
       last_report = text;
     }
     if (reports == 1) timeline.fact("watchdog", text.substr(0, text.find('\n')), "watchdog");
-    if (options.on_report)
-      options.on_report(text);
-    else
-      log_line(LogLevel::warning, "watchdog", text);
+    if (!hand_over(text)) log_line(LogLevel::warning, "watchdog", text);
     if (options.action == OnStall::abort) give_up.store(true);
+  }
+
+  // To the user's function. What it throws would end the process from here: it is told, and so is the report.
+  bool hand_over(const std::string& text) const {
+    if (!options.on_report) return false;
+    try {
+      options.on_report(text);
+      return true;
+    } catch (const std::exception& error) {
+      log_line(LogLevel::warning, "watchdog", fmt::format("on_report threw: {}", error.what()));
+    } catch (...) {
+      log_line(LogLevel::warning, "watchdog", "on_report threw what is no std::exception");
+    }
+    return false;
   }
 
   Timeline& timeline;

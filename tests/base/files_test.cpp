@@ -1,5 +1,6 @@
 #include "isochron/base/files.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -104,6 +105,34 @@ TEST_F(Files, ReplacingKeepsPermissionsAndLinks) {
   EXPECT_TRUE(fs::is_symlink(link));
   EXPECT_EQ(read_file(path), "new");
   EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read);
+}
+
+TEST_F(Files, PipesAndDevicesAreWrittenToAndNeverReplaced) {
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  const std::string link = folder.file("link");
+  fs::create_symlink(path, link);
+  const int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK);
+  check_writable(link);
+  write_file(link, "told");
+  char text[16] = {};
+  EXPECT_EQ(read(reader, text, sizeof text), 4);
+  EXPECT_STREQ(text, "told");
+  close(reader);
+  EXPECT_TRUE(fs::is_fifo(path));
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_EQ(entries(), 2);
+  EXPECT_THAT(message_of([] { write_file("/dev/full", "lost"); }), ::testing::HasSubstr("No space left on device"));
+}
+
+TEST_F(Files, WhatCannotBeWrittenIsKnownBefore) {
+  write_file(path, "old");
+  check_writable(path);
+  check_writable(folder.file("new"));
+  EXPECT_EQ(read_file(path), "old");
+  EXPECT_EQ(entries(), 1);
+  EXPECT_EQ(message_of([&] { check_writable(folder.file("missing/a")); }),
+            message_of([&] { write_file(folder.file("missing/a"), ""); }));
+  EXPECT_THAT(message_of([&] { check_writable(folder.path()); }), ::testing::HasSubstr("Is a directory"));
 }
 
 TEST_F(Files, TempFoldersDifferAndDisappear) {

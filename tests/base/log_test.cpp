@@ -116,5 +116,18 @@ TEST_F(Logs, OptionsAreChecked) {
   unsetenv("ISOCHRON_LOG");
 }
 
+// In a process of its own, where nobody has logged before.
+TEST_F(Logs, AWrongLevelInTheEnvironmentIsToldAndEndsNoThread) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        setenv("ISOCHRON_LOG", "warnign", 1);
+        std::thread([] { log_line(LogLevel::warning, "test", "a line"); }).join();
+        log_flush();
+        std::_Exit(0);
+      },
+      testing::ExitedWithCode(0), "the level is warning: .*unknown level \"warnign\".*test: a line");
+}
+
 }  // namespace
 }  // namespace isochron

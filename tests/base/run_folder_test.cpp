@@ -13,6 +13,7 @@
 
 #include "isochron/base/error.h"
 #include "isochron/base/files.h"
+#include "tests/base/file_size_limit.h"
 
 namespace isochron {
 namespace {
@@ -150,6 +151,15 @@ TEST_F(RunFolders, HaveAQuota) {
     EXPECT_THROW(folder.take(1), ValueError) << quota;
   }
   unsetenv("ISOCHRON_TMP_QUOTA");
+}
+
+TEST_F(RunFolders, ThatCannotBeMadeWholeLeaveNothing) {
+  {
+    const FileSizeLimit full(10);
+    EXPECT_THROW(RunFolder::global().path(), FileError);
+  }
+  EXPECT_TRUE(fs::is_empty(run_folders_root()));
+  EXPECT_TRUE(fs::exists(RunFolder::global().path()));
 }
 
 TEST_F(RunFolders, AChildGetsOneOfItsOwn) {

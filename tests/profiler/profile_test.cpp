@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <thread>
+
 #include <nlohmann/json.hpp>
 
 #include "isochron/base/files.h"
@@ -205,6 +208,16 @@ TEST(Profile, OneAtATime) {
   first.stop();
   Profile second;
   EXPECT_TRUE(second.recording());
+}
+
+TEST(Profile, AnotherThreadNeitherStopsItNorTakesItAway) {
+  auto profile = std::make_unique<Profile>();
+  std::thread([&] { EXPECT_THROW(profile->stop(), StateError); }).join();
+  EXPECT_TRUE(profile->recording());
+  std::thread([&] { profile.reset(); }).join();
+  { const ScopedSpan span(Phase::other, "after"); }  // read what was freed, once
+  Profile next;
+  EXPECT_TRUE(next.recording());
 }
 
 TEST(Profile, PeakIsMeasuredOnce) {

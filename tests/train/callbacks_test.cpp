@@ -1,6 +1,8 @@
 // Callbacks against Keras (tests/references/callbacks.json) and in real fits.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cmath>
@@ -9,6 +11,7 @@
 #include <thread>
 
 #include "isochron/base/files.h"
+#include "isochron/checkpoint/state_dict.h"
 #include "isochron/isochron.h"
 #include "tests/base/file_size_limit.h"
 #include "tests/source_dir.h"
@@ -172,6 +175,20 @@ TEST(CSVLogger, WritesWhatKerasWrites) {
                FileError);
 }
 
+TEST(CSVLogger, NamesTheColumnsAgainWhereARunIsResumedWithoutItsFile) {
+  TempFolder folder;
+  StateDict state;
+  CSVLogger before(folder.file("before.csv")), after(folder.file("after.csv"));
+  before.on_train_begin({});
+  before.on_epoch_end(0, {{"loss", 0.5}, {"val_loss", 0.25}});
+  before.save_state(state);
+  after.set_resuming(true);
+  after.on_train_begin({});
+  after.load_state(state);
+  for (const int epoch : {1, 2}) after.on_epoch_end(epoch, {{"loss", 0.5}, {"val_loss", 0.25}});
+  EXPECT_EQ(read_file(folder.file("after.csv")), "epoch,loss,val_loss\n1,0.5,0.25\n2,0.5,0.25\n");
+}
+
 TEST(JsonLinesLogger, RowsThatFindNoRoomLeaveNoHalves) {
   TempFolder folder;
   const std::string path = folder.file("log.jsonl");
@@ -196,6 +213,31 @@ TEST(JsonLinesLogger, RowsThatFindNoRoomLeaveNoHalves) {
   std::vector<int> epochs;
   for (std::string line; std::getline(lines, line);) epochs.push_back(json::parse(line)["epoch"]);
   EXPECT_EQ(epochs, (std::vector<int>{1, 4}));
+}
+
+TEST(Callbacks, TrainingOutlivesAFullDiskBelowStandardErrorAndOutputToo) {
+  Problem problem;
+  std::fflush(stdout);
+  const int full = open("/dev/full", O_WRONLY), out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO);
+  dup2(full, STDOUT_FILENO);
+  dup2(full, STDERR_FILENO);
+  const auto train = [&] {
+    return problem.model.fit(
+        problem.x, problem.y,
+        {.epochs = 3,
+         .verbose = 1,
+         .callbacks = {std::make_shared<CSVLogger>("/dev/full"), std::make_shared<EarlyStopping>(),
+                       std::make_shared<ModelCheckpoint>("/dev/full/ckpt", ModelCheckpoint::Options{.verbose = 1})}});
+  };
+  size_t epochs = 0;
+  EXPECT_NO_THROW(epochs = train()["loss"].size());
+  std::fflush(stdout);
+  dup2(out, STDOUT_FILENO);
+  dup2(err, STDERR_FILENO);
+  for (const int fd : {full, out, err}) close(fd);
+  std::clearerr(stdout);
+  std::clearerr(stderr);
+  EXPECT_EQ(epochs, 3u);
 }
 
 TEST(JsonLinesLogger, EscapesTheNamesOfMetrics) {

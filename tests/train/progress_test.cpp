@@ -1,8 +1,12 @@
 #include "isochron/train/progress.h"
 
 #include <gmock/gmock.h>
+#include <pty.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <regex>
 
 namespace isochron {
 namespace {
@@ -26,6 +30,51 @@ TEST(ProgressLine, LinesThatComeTooFastAreWrittenTogetherAndNoneIsLost) {
       ASSERT_NE(at, std::string::npos) << part;
     }
   }
+}
+
+// Rows of a terminal, as a reader counts them.
+size_t columns_of(std::string text) {
+  text = std::regex_replace(text, std::regex("\x1b\\[[0-9]*[mK]"), "");
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+TEST(ProgressLine, RedrawsStayInOneRowOfANarrowTerminal) {
+  const winsize size{.ws_row = 20, .ws_col = 50, .ws_xpixel = 0, .ws_ypixel = 0};
+  int terminal = -1, shown = -1;
+  ASSERT_EQ(openpty(&shown, &terminal, nullptr, nullptr, &size), 0);
+  std::fflush(stdout);
+  const int before = dup(STDOUT_FILENO);
+  dup2(terminal, STDOUT_FILENO);
+  std::string text;
+  const auto read_until = [&](const char* part) {
+    char buffer[4096];
+    for (ssize_t got = 1; got > 0 && text.find(part) == std::string::npos;)
+      if (got = read(shown, buffer, sizeof buffer); got > 0) text.append(buffer, static_cast<size_t>(got));
+  };
+  {
+    ProgressLine line(1);
+    line.begin("", 1875);
+    line.update(700, {{"loss", 0.25}, {"accuracy", 0.5}});
+    read_until(" 700/1875 ");  // redraws that come too fast replace each other
+    line.update(1200, {{"loss", 0.25}, {"accuracy", 0.5}});
+    read_until("1200/1875 ");
+    line.end(1875, {{"loss", 0.25}, {"accuracy", 0.5}});
+    read_until("\n");
+  }
+  dup2(before, STDOUT_FILENO);
+  for (const int fd : {before, terminal, shown}) close(fd);
+  std::vector<std::string> rows;
+  for (size_t at = text.find('\r'); at != std::string::npos;) {
+    const size_t next = text.find('\r', at + 1);
+    rows.push_back(text.substr(at + 1, next - at - 1));
+    at = next;
+  }
+  ASSERT_EQ(rows.size(), 4u) << text;  // two redraws, the whole line, what ends it
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(columns_of(rows[i]), 49u);
+    EXPECT_THAT(rows[i], testing::HasSubstr(i == 0 ? " 700/1875 " : "1200/1875 "));
+  }
+  EXPECT_THAT(rows[2], testing::HasSubstr("- loss: 0.2500 - accuracy: 0.5000"));
 }
 
 }  // namespace

@@ -126,6 +126,21 @@ TEST(TensorBoard, WritesMetricsAsKerasLaysThemOut) {
   EXPECT_NEAR(validation["epoch_loss"][2], history["val_loss"][2], 1e-6);
 }
 
+TEST(TensorBoard, PicturesOfWeightsThatAreNotFinite) {
+  TempFolder folder;
+  Sequential model{Input({5}), Dense(1, {.use_bias = false})};
+  model.compile({.optimizer = SGD(0.01), .loss = "mse"});
+  model.set_weights({tensor({{NAN}, {1.0F}, {INFINITY}, {3.0F}, {2.0F}})});
+  TensorBoard callback({.log_dir = folder.path(), .histogram_freq = 1, .write_images = true});
+  callback.set_model(&model);
+  callback.on_train_begin({});
+  callback.on_epoch_begin(0, {});
+  callback.on_epoch_end(0, {});
+  const Tensor expected = Tensor::from_buffer(std::vector<uint8_t>{0, 0, 0, 255, 127}, {5, 1, 1});
+  for (const auto& file : std::filesystem::directory_iterator(folder.file("train")))
+    EXPECT_NE(read_file(file.path().string()).find(data::encode_png(expected)), std::string::npos);
+}
+
 TEST(EventFile, KeepsWhatOneHandsIt) {
   TempFolder folder;
   {

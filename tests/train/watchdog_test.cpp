@@ -9,6 +9,7 @@
 
 #include "isochron/base/files.h"
 #include "isochron/base/interrupt.h"
+#include "isochron/base/log.h"
 #include "isochron/isochron.h"
 #include "isochron/train/slowdown.h"
 
@@ -94,6 +95,23 @@ TEST(Watchdog, NamesACallbackThatDoesNotReturn) {
                                       HasSubstr("wait_at_a_gate"), HasSubstr("they usually take")));
 }
 
+TEST(Watchdog, WhatOnReportThrowsEndsNothing) {
+  const auto gate = std::make_shared<Gate>();
+  Sequential model = small_model();
+  auto callback = std::make_shared<LambdaCallback>(
+      LambdaCallback::Hooks{.on_epoch_end = [=](int, const Logs&) { wait_at_a_gate(*gate); }});
+  WatchdogOptions options = Reports().options(OnStall::warn);
+  options.on_report = [=](const std::string&) {
+    gate->open = true;
+    throw std::runtime_error("no mail server");
+  };
+  testing::internal::CaptureStderr();
+  model.fit(ones({8, 3}), ones({8, 1}), {.verbose = 0, .callbacks = {callback}, .watchdog = options});
+  log_flush();
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              AllOf(HasSubstr("on_report threw: no mail server"), HasSubstr("no step has ended for")));
+}
+
 TEST(Watchdog, TellsSlowFromStuck) {
   Reports reports;
   Sequential model = small_model();
@@ -142,6 +160,34 @@ TEST(Watchdog, EndsTheTrainingAndKeepsTheWeights) {
   EXPECT_TRUE(same_elements(saves->saved[0], model.get_weights()[0]));
   // The model goes on with other data.
   EXPECT_NO_THROW(model.fit(ones({8, 3}), ones({8, 1}), {.verbose = 0}));
+}
+
+TEST(Watchdog, WhatACallbackThrowsInTheEndDoesNotKeepOthersFromSaving) {
+  const TempFolder folder;
+  const auto gate = std::make_shared<Gate>();
+  Reports reports;
+  Sequential model = small_model();
+  class Throws : public Callback {
+   public:
+    explicit Throws(std::shared_ptr<Gate> gate) : gate_(std::move(gate)) {}
+    void on_abort(TrainRun&, const std::string&) override {
+      gate_->open = true;
+      throw std::runtime_error("no mail server");
+    }
+
+   private:
+    std::shared_ptr<Gate> gate_;
+  };
+  const std::vector<std::shared_ptr<Callback>> callbacks{std::make_shared<Throws>(gate),
+                                                         std::make_shared<ModelCheckpoint>(folder.file("c-{epoch}"))};
+  std::string message;
+  try {
+    model.fit(gated(gate, 13, 2), {.verbose = 0, .callbacks = callbacks, .watchdog = reports.options(OnStall::abort)});
+  } catch (const StallError& error) {
+    message = error.what();
+  }
+  EXPECT_THAT(message, AllOf(HasSubstr("while it ended: no mail server"), HasSubstr("the last one is on disk")));
+  EXPECT_NO_THROW(verify_checkpoint(folder.file("aborted")));
 }
 
 TEST(Watchdog, NamesTheRank) {

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "isochron/diagnose/rules.h"
 
@@ -10,6 +11,14 @@ namespace {
 
 std::string quoted(const Fact& fact) {
   return fact.source.empty() ? fact.value : fmt::format("\"{}\" ({})", fact.value, fact.source);
+}
+
+// Signals are kept as negative numbers.
+std::string exit_text(double exit) {
+  if (exit >= 0) return fmt::format("with exit status {:.0f}", exit);
+  const int signal = static_cast<int>(-exit);
+  const char* name = sigabbrev_np(signal);
+  return name ? fmt::format("by signal {} (SIG{})", signal, name) : fmt::format("by signal {}", signal);
 }
 
 }  // namespace
@@ -62,8 +71,8 @@ void died(const Case& patient, std::vector<Finding>& findings) {
     finding.confidence = 0.85;
     const Fact* last = !exception.empty() ? exception.back() : !crash.empty() ? crash.back() : nullptr;
     finding.summary = last ? fmt::format("the run died {}: {}", when, last->value)
-                           : fmt::format("the run ended {} with exit status {:.0f}", when, *exit);
-    finding.evidence.push_back(last ? quoted(*last) : fmt::format("exit status {:.0f}", *exit));
+                           : fmt::format("the run ended {} {}", when, exit_text(*exit));
+    finding.evidence.push_back(last ? quoted(*last) : "it ended " + exit_text(*exit));
   } else {
     return;
   }
