@@ -226,13 +226,16 @@ void check_memory(const char* what, const MemoryNeed& need, const MemoryRoom& ro
     say_once(what, fmt::format("a tight fit: {}", headline(need, room)));
     return;
   }
-  std::string text = headline(need, room) + "; nothing of it was allocated\n" + memory_table(need, room);
+  const bool goes_on = policy() == "warn";
+  std::string text =
+      headline(need, room) + (goes_on ? "" : "; nothing of it was allocated") + "\n" + memory_table(need, room);
   text += "What would fit:";
   for (const std::string& line : advice(need, room)) text += "\n  - " + line;
-  if (policy() == "warn") {
+  if (goes_on) {
     say_once(what, text);
     return;
   }
+  if (!policy().empty()) text += fmt::format("\nISOCHRON_PREFLIGHT is \"{}\"; it can be warn or off", policy());
   throw MemoryError(what, text);
 }
 

@@ -57,6 +57,20 @@ TEST(Preflight, RefusesWithWhatWouldFit) {
   EXPECT_NO_THROW(check_memory("fit", oversized(), {200 * kGB, ""}));
 }
 
+TEST(Preflight, GoesOnWithAWarningAndNamesAWordItDoesNotKnow) {
+  const MemoryRoom room{23 * kGB, "the machine"};
+  setenv("ISOCHRON_PREFLIGHT", "OFF", 1);
+  EXPECT_THAT(message_of([&] { check_memory("fit", oversized(), room); }),
+              HasSubstr("ISOCHRON_PREFLIGHT is \"OFF\"; it can be warn or off"));
+  setenv("ISOCHRON_PREFLIGHT", "warn", 1);
+  testing::internal::CaptureStderr();
+  EXPECT_NO_THROW(check_memory("goes on", oversized(), room));
+  log_flush();
+  unsetenv("ISOCHRON_PREFLIGHT");
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::AllOf(HasSubstr("needs 160 GB"), HasSubstr("What would fit"), Not(HasSubstr("was allocated"))));
+}
+
 TEST(Preflight, AdvisesWhatIsWorthIt) {
   MemoryNeed need = oversized();
   need.weights = need.gradients = {kGB, kGB, 0};
