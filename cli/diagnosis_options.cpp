@@ -10,6 +10,7 @@
 
 #include "isochron/base/error.h"
 #include "isochron/base/names.h"
+#include "isochron/base/terminal.h"
 #include "isochron/base/try_print.h"
 #include "isochron/diagnose/diagnose.h"
 
@@ -18,8 +19,7 @@ namespace isochron::cli {
 TextStyle style_for(int fd) {
   TextStyle style;
   const char* no_colour = std::getenv("NO_COLOR");
-  const char* terminal = std::getenv("TERM");
-  style.colour = isatty(fd) && !(no_colour && *no_colour) && !(terminal && std::string_view(terminal) == "dumb");
+  style.colour = is_full_terminal(fd) && !(no_colour && *no_colour);
   winsize size{};
   if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) style.width = std::clamp<int>(size.ws_col, 32, 120);
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"})

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "isochron/base/clock.h"
+#include "isochron/base/terminal.h"
 #include "isochron/base/try_print.h"
 
 namespace isochron {
@@ -103,7 +104,8 @@ class ProgressLine::Writer {
   std::thread thread_;
 };
 
-ProgressLine::ProgressLine(int verbose) : verbose_(verbose), terminal_(verbose > 0 && isatty(STDOUT_FILENO)) {}
+ProgressLine::ProgressLine(int verbose)
+    : verbose_(verbose), terminal_(verbose > 0 && is_full_terminal(STDOUT_FILENO)) {}
 ProgressLine::~ProgressLine() = default;
 
 void ProgressLine::begin(const std::string& title, int64_t steps) {

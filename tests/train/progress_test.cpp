@@ -38,10 +38,13 @@ size_t columns_of(std::string text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
-TEST(ProgressLine, RedrawsStayInOneRowOfANarrowTerminal) {
+// What a line of progress writes to a terminal of 50 columns. `act` gets the line and waits until its text has a part.
+template <class F>
+std::string shown_on_terminal(const char* kind, F&& act) {
+  setenv("TERM", kind, 1);
   const winsize size{.ws_row = 20, .ws_col = 50, .ws_xpixel = 0, .ws_ypixel = 0};
   int terminal = -1, shown = -1;
-  ASSERT_EQ(openpty(&shown, &terminal, nullptr, nullptr, &size), 0);
+  EXPECT_EQ(openpty(&shown, &terminal, nullptr, nullptr, &size), 0);
   std::fflush(stdout);
   const int before = dup(STDOUT_FILENO);
   dup2(terminal, STDOUT_FILENO);
@@ -53,6 +56,26 @@ TEST(ProgressLine, RedrawsStayInOneRowOfANarrowTerminal) {
   };
   {
     ProgressLine line(1);
+    act(line, read_until);
+  }
+  dup2(before, STDOUT_FILENO);
+  for (const int fd : {before, terminal, shown}) close(fd);
+  return text;
+}
+
+TEST(ProgressLine, ATerminalWithoutACursorGetsWholeLinesOnly) {
+  const std::string text = shown_on_terminal("dumb", [](ProgressLine& line, const auto& read_until) {
+    line.begin("Epoch 1/1", 10);
+    line.update(5, {{"loss", 0.5}});
+    line.end(10, {{"loss", 0.25}});
+    read_until("0.2500");
+  });
+  EXPECT_EQ(text.find('\x1b'), std::string::npos) << text;
+  EXPECT_THAT(text, testing::HasSubstr("Epoch 1/1"));
+}
+
+TEST(ProgressLine, RedrawsStayInOneRowOfANarrowTerminal) {
+  const std::string text = shown_on_terminal("xterm", [](ProgressLine& line, const auto& read_until) {
     line.begin("", 1875);
     line.update(700, {{"loss", 0.25}, {"accuracy", 0.5}});
     read_until(" 700/1875 ");  // redraws that come too fast replace each other
@@ -60,9 +83,7 @@ TEST(ProgressLine, RedrawsStayInOneRowOfANarrowTerminal) {
     read_until("1200/1875 ");
     line.end(1875, {{"loss", 0.25}, {"accuracy", 0.5}});
     read_until("\n");
-  }
-  dup2(before, STDOUT_FILENO);
-  for (const int fd : {before, terminal, shown}) close(fd);
+  });
   std::vector<std::string> rows;
   for (size_t at = text.find('\r'); at != std::string::npos;) {
     const size_t next = text.find('\r', at + 1);
