@@ -325,6 +325,21 @@ std::string_view framework_of(const std::vector<PythonFrame>& frames) {
   return best ? best->framework : "";
 }
 
+std::string_view training_framework(const std::map<std::string, int>& looks) {
+  constexpr int kEnough = 5;
+  constexpr std::array<std::array<std::string_view, 2>, 2> kFamilies = {
+      {{"lightning", "torch"}, {"keras", "tensorflow"}}};
+  const auto seen = [&](std::string_view name) {
+    const auto found = looks.find(std::string(name));
+    return found == looks.end() ? 0 : found->second;
+  };
+  const auto all = [&](const auto& family) { return seen(family[0]) + seen(family[1]); };
+  const auto& family = kFamilies[all(kFamilies[1]) > all(kFamilies[0]) ? 1 : 0];
+  for (const std::string_view name : family)
+    if (seen(name) >= kEnough) return name;
+  return "";
+}
+
 WorkerStage worker_stage(const std::vector<PythonFrame>& frames) {
   // Merely importing that module does not make a worker.
   const auto loop = std::find_if(frames.begin(), frames.end(), [](const PythonFrame& frame) {

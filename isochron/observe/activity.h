@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,10 @@ Activity activity_of(const std::vector<PythonFrame>& frames);
 
 // The framework whose code is on the stack: "lightning", "keras", "tensorflow", "torch"; the most special one.
 std::string_view framework_of(const std::vector<PythonFrame>& frames);
+// The one that trains, by the looks that found each: Lightning's and Keras' code is on the stack together with torch's
+// and TensorFlow's, so a few looks at it are enough for the more special name, but the other family may merely have
+// been called for something. Empty: too few looks.
+std::string_view training_framework(const std::map<std::string, int>& looks);
 
 // What a data-loader worker of PyTorch does: not yet in its loop, in what its loop begins with (worker_init_fn), or
 // loading.

@@ -49,17 +49,10 @@ void Sampler::fill(RunRecord& run) const {
   add_facts(run);
 }
 
-// Output often does not say which framework printed it; the stacks do. Lightning's and Keras' code is on the stack
-// together with torch's and TensorFlow's, so a few looks at it are enough for the more special name.
+// Output often does not say which framework printed it; the stacks do.
 void Sampler::add_framework(RunRecord& run) const {
   if (!run.framework.empty() && run.framework != "tensorflow" && run.framework != "torch") return;
-  constexpr int kEnoughLooks = 5;
-  for (const char* name : {"lightning", "keras", "tensorflow", "torch"}) {
-    const auto seen = frameworks_seen_.find(name);
-    if (seen == frameworks_seen_.end() || seen->second < kEnoughLooks) continue;
-    run.framework = name;
-    return;
-  }
+  if (const auto name = training_framework(frameworks_seen_); !name.empty()) run.framework = name;
 }
 
 // Long waits in stages of tf.data that fill up: what TensorFlow's own log says only after ten seconds.

@@ -175,5 +175,13 @@ TEST(Activity, LaunchersWaitForTheProcessesTheyStarted) {
                                     {"/home/me/train.py", "<module>"}})));
 }
 
+// A metric computed by TensorFlow does not make a PyTorch run one of Keras.
+TEST(Activity, TheFrameworkThatTrainsIsTheOneSeenMost) {
+  EXPECT_EQ(training_framework({{"torch", 90}, {"keras", 7}, {"tensorflow", 3}}), "torch");
+  EXPECT_EQ(training_framework({{"torch", 90}, {"lightning", 8}}), "lightning");
+  EXPECT_EQ(training_framework({{"tensorflow", 40}, {"keras", 9}, {"torch", 6}}), "keras");
+  EXPECT_EQ(training_framework({{"torch", 3}}), "");
+}
+
 }  // namespace
 }  // namespace isochron::observe
