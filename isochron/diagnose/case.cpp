@@ -101,17 +101,23 @@ double Case::explained(const std::function<std::optional<double>(size_t)>& secon
 }
 
 std::optional<double> Case::growth(const char* key, double from, double to) const {
-  std::optional<double> before, first, last;
+  struct Reading {
+    double time, value;
+  };
+  std::optional<Reading> before, first, last, after;
   for (const Sample& sample : run.samples) {
     const auto value = sample.values.find(key);
     if (value == sample.values.end()) continue;
-    if (sample.time <= from) before = value->second;
-    if (sample.time > from && !first) first = value->second;
-    if (sample.time <= to) last = value->second;
+    const Reading reading{sample.time, value->second};
+    if (sample.time <= from) before = reading;
+    if (sample.time > from && sample.time <= to && !first) first = reading;
+    if (sample.time <= to) last = reading;
+    if (sample.time > to && !after) after = reading;
   }
-  if (!before) before = first;
-  if (!before || !last) return std::nullopt;
-  return *last - *before;
+  if (first) return last->value - (before ? before : first)->value;
+  // Nobody looked in so short a time: its share of what came between two looks. Not known is not nothing.
+  if (!before || !after) return std::nullopt;
+  return (after->value - before->value) * (to - from) / (after->time - before->time);
 }
 
 std::optional<double> Case::growth(const char* key, size_t position) const {

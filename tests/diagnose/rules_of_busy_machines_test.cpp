@@ -18,6 +18,18 @@ TEST(Rules, MoreContendersOnCoresThatAreTakenAnyway) {
   for (const Verdict& verdict : diagnose(run)) EXPECT_NE(verdict.cause, Cause::machine_contention);
 }
 
+// Others are looked at twice a second. An epoch that nobody looked at is not one without others.
+TEST(Rules, EpochsTooShortForALookAreNotWithoutOthers) {
+  RunRecord run = run_of({0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 1.6, 1.6, 1.6});
+  for (double t = 0; t <= run.seconds + 0.5; t += 0.5)
+    run.samples.push_back({t,
+                           {{sample_key::cpus, 2},
+                            {sample_key::cpu_seconds, 0.9 * t},
+                            {sample_key::other_cpu_seconds, 1.2 * t},
+                            {sample_key::run_delay_seconds, 0.4 * t}}});
+  for (const Verdict& verdict : diagnose(run)) EXPECT_NE(verdict.cause, Cause::machine_contention) << verdict.summary;
+}
+
 // Every TensorFlow program traces its step for a second or two, and on a busy machine for longer.
 TEST(Rules, OrdinaryTracingComesAfterWhatTookMore) {
   RunRecord run = run_of({6.8, 0.6, 0.7, 0.6, 0.7}, "keras");
