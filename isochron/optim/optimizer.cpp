@@ -84,7 +84,7 @@ void Optimizer::record_update(const std::vector<Tensor>& gradients, const Parame
   State& state = *state_;
   const OptimizerOptions& options = state.options;
   NodePhaseScope phase(Phase::update);
-  Shared shared{.learning_rate = {}, .step = state.iterations.read(), .gradient_scale = {}, .enabled = {}};
+  Shared shared{.learning_rate = {}, .step = Tensor(state.iterations.value()), .gradient_scale = {}, .enabled = {}};
   if (options.gradient_accumulation_steps) {
     shared.step = floor_div(state.iterations, *options.gradient_accumulation_steps);
     shared.enabled = equal(mod(state.iterations + 1, *options.gradient_accumulation_steps), 0);
@@ -143,8 +143,8 @@ void Optimizer::update_all(const std::vector<Update>& updates, const Shared& sha
     const Variable& variable = update.variable;
     const DType dtype = variable.dtype();
     const Tensor rate = cast(shared.learning_rate, dtype);
-    state.before = {{variable, variable.read()}};
-    for (const Variable& kept : update.slots) state.before.emplace_back(kept, kept.read());
+    state.before = {{variable, Tensor(variable.value())}};
+    for (const Variable& kept : update.slots) state.before.emplace_back(kept, Tensor(kept.value()));
     if (shared.weight_decay != 0) variable.assign(variable - variable * (rate * shared.weight_decay));
     update_one(shared.gradient_scale.defined() ? update.gradient * cast(shared.gradient_scale, dtype) : update.gradient,
                variable, rate);
@@ -220,7 +220,7 @@ void Optimizer::finalize_variable_values(const Parameters& variables) {
   for (const Variable& variable : variables) {
     const State::Tracked* entry = state_->find(variable);
     if (!entry) fail<ValueError>(name(), "variable \"{}\" was never given to this optimizer", variable.name());
-    variable.assign(entry->average.read());
+    variable.assign(entry->average);
   }
   end_step();
 }
@@ -231,7 +231,7 @@ Variable Optimizer::slot(const Variable& variable, const std::string& slot_name,
     fail<ValueError>(name(), "variable \"{}\" has no state here; build() the optimizer with it", variable.name());
   const size_t known = entry->slots.size();
   Variable kept = state_->slot_of(*entry, slot_name, initial);
-  if (entry->slots.size() > known) state_->before.emplace_back(kept, kept.read());
+  if (entry->slots.size() > known) state_->before.emplace_back(kept, Tensor(kept.value()));
   return kept;
 }
 

@@ -130,8 +130,9 @@ class Variable : public Tensor {
   void assign_sub(const Tensor& value) const;
   bool trainable() const { return state_->trainable; }
   void set_trainable(bool on) const { state_->trainable = on; }
-  // The value as of now; later assignments do not change it.
-  Tensor read() const { return Tensor(state_->value); }
+  // The value as of now, which later assignments do not change. Gradients flow through it to the variable; detach()
+  // gives a constant.
+  Tensor read() const;
 };
 
 // NumPy's way of printing; large tensors are summarised.
