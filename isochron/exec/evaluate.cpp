@@ -176,16 +176,6 @@ void evaluate(std::span<const Value> wanted, bool release) {
   evaluation.publish();
 }
 
-// A leaf of its own on the same bytes, which a later update then leaves alone. Gradients still find the variable.
-Value read_value(const TensorState& variable) {
-  const Node& now = *variable.value.node;
-  if (tracing_on_this_thread() || now.role != LeafRole::variable || !now.computed()) return variable.value;
-  Value kept = make_leaf(now.outputs[0], now.results[0]);
-  kept.node->variable = variable.variable;
-  kept.node->differentiable = now.differentiable;
-  return kept;
-}
-
 Value assigned_value(const std::shared_ptr<TensorState>& variable, const Value& value) {
   note_assignment(variable);
   Value assigned = apply(kAssign, {Tensor(value)}).value();
@@ -202,8 +192,9 @@ Value assigned_value(const std::shared_ptr<TensorState>& variable, const Value& 
 void backward(const Value& target, const Value* seed) {
   if (!target.node->differentiable)
     fail<StateError>("backward",
-                     "the tensor depends on nothing that requires a gradient; was it detached, or is every parameter "
-                     "frozen? set_requires_grad() makes a tensor a parameter");
+                     "the tensor depends on nothing that requires a gradient; was it detached, is every parameter "
+                     "frozen, or has step() run since, which drops histories? set_requires_grad() makes a tensor a "
+                     "parameter");
   for (auto& [id, gradient] : variable_gradients(Tensor(target), seed ? Tensor(*seed) : Tensor())) {
     const std::shared_ptr<TensorState> state = find_variable(id);
     if (!state || !state->trainable) continue;
@@ -227,7 +218,6 @@ void overgrown() {
 const bool kHooked = [] {
   EngineHooks& hooks = engine_hooks();
   hooks.evaluate = [](std::span<const Value> values) { evaluate(values, false); };
-  hooks.read_value = read_value;
   hooks.assigned_value = assigned_value;
   hooks.backward = backward;
   hooks.overgrown = overgrown;

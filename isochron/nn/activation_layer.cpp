@@ -23,7 +23,13 @@ Tensor ReLU::call(const Tensor& x, const CallContext&) {
 
 Tensor LeakyReLU::call(const Tensor& x, const CallContext&) { return leaky_relu(x, options_.negative_slope); }
 Tensor ELU::call(const Tensor& x, const CallContext&) { return elu(x, options_.alpha); }
-Tensor Softmax::call(const Tensor& x, const CallContext&) { return softmax(x, options_.axis); }
+Tensor Softmax::call(const Tensor& x, const CallContext& context) {
+  // A mask of fewer axes says which steps count, not which elements: it goes on as it is.
+  if (!context.mask.defined() || context.mask.rank() != x.rank()) return softmax(x, options_.axis);
+  if (!broadcasts_to(context.mask.shape(), x.shape()))
+    fail<ShapeError>("Softmax", "the mask must fit the input {}, got {}", x.shape(), context.mask.shape());
+  return softmax(where(context.mask, x, x.dtype() == DType::float16 ? -3e4 : -1e9), options_.axis);
+}
 
 void PReLU::build(const Shape& input) {
   Shape slopes = input;

@@ -111,13 +111,14 @@ struct SoftmaxOptions {
   std::string name = {};
 };
 ISO_OPTIONS(SoftmaxOptions, axis, name)
+// Elements that a mask of the input's rank hides get no share: Softmax()(scores, {.mask = …}).
 class Softmax : public Layer {
  public:
   explicit Softmax(SoftmaxOptions options = {}) : options_(std::move(options)) { set_name(options_.name); }
   ISO_LAYER(Softmax)
   ISO_ARGUMENTS(options_)
   bool supports_masking() const override { return true; }
-  Tensor call(const Tensor& x, const CallContext&) override;
+  Tensor call(const Tensor& x, const CallContext& context) override;
 
  private:
   SoftmaxOptions options_;

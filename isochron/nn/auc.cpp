@@ -43,7 +43,7 @@ AUC::AUC(AUCOptions o) : Metric(o.name), options_(std::move(o)) {
   std::vector<float> edges = edges_of(options_);
   const auto count = static_cast<int64_t>(edges.size());
   thresholds_ = Tensor::from_buffer(std::move(edges), {count, 1, 1});
-  need_one_of("curve", options_.curve, {"ROC", "PR"});
+  need_one_of("curve", options_.curve, {"ROC", "PR", "PRGAIN"});
   need_one_of("summation_method", options_.summation_method, {"interpolation", "minoring", "majoring"});
   if (options_.num_labels < 0 || (options_.num_labels > 0 && !options_.multi_label))
     fail<ValueError>("AUC", "num_labels is for multi_label and not negative, got {}", options_.num_labels);
@@ -95,11 +95,20 @@ Tensor AUC::result() const {
   return ratio(sum(areas * weights), sum(weights));
 }
 
-Tensor AUC::sum_of_rectangles() const {
+AUC::Points AUC::points() const {
   const Tensor recall = ratio(true_positives_, true_positives_ + false_negatives_);
-  const bool roc = options_.curve == "ROC";
-  const Tensor x = roc ? ratio(false_positives_, false_positives_ + true_negatives_) : recall;
-  const Tensor y = roc ? recall : ratio(true_positives_, true_positives_ + false_positives_);
+  if (options_.curve == "ROC") return {ratio(false_positives_, false_positives_ + true_negatives_), recall};
+  if (options_.curve == "PR") return {recall, ratio(true_positives_, true_positives_ + false_positives_)};
+  // Gains over always saying yes. Without true positives recall gains nothing and precision is whole.
+  const Tensor scale = ratio(true_positives_ + false_negatives_, true_negatives_ + false_positives_);
+  const auto gain = [&](const Tensor& wrong, double without) {
+    return where(equal(true_positives_, 0), without, 1 - scale * ratio(wrong, true_positives_));
+  };
+  return {maximum(gain(false_negatives_, 0), 0), gain(false_positives_, 1)};
+}
+
+Tensor AUC::sum_of_rectangles() const {
+  const auto [x, y] = points();
   const Tensor heights = options_.summation_method == "minoring"   ? minimum(head(y), tail(y))
                          : options_.summation_method == "majoring" ? maximum(head(y), tail(y))
                                                                    : (head(y) + tail(y)) * 0.5;

@@ -1,7 +1,7 @@
 // Area under a curve of decisions at many thresholds, with Keras' options and formulas.
 //
 //   AUC();                                               // of the receiver operating curve, for probabilities
-//   AUC({.curve = "PR", .from_logits = true});           // precision against recall
+//   AUC({.curve = "PR", .from_logits = true});           // precision against recall; "PRGAIN": their gains
 //   AUC({.multi_label = true});                          // the mean of the areas of the columns
 #pragma once
 
@@ -11,7 +11,7 @@ namespace isochron {
 
 struct AUCOptions {
   int64_t num_thresholds = 200;
-  std::string curve = "ROC";  // or "PR"
+  std::string curve = "ROC";  // or "PR", "PRGAIN"
   std::string name = "auc";
   std::string summation_method = "interpolation";  // between thresholds; or "minoring", "majoring": the lower or higher
   std::vector<double> thresholds = {};             // between 0 and 1, which join them; in place of num_thresholds
@@ -33,6 +33,11 @@ class AUC : public Metric {
 
  private:
   void make_counters(int64_t labels);
+  // The curve at the thresholds.
+  struct Points {
+    Tensor x, y;
+  };
+  Points points() const;
   // Areas of the labels.
   Tensor interpolated_precision_recall() const;
   Tensor sum_of_rectangles() const;

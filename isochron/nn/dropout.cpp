@@ -33,7 +33,7 @@ NoiseKey::NoiseKey(std::optional<uint64_t> seed) {
 
 Tensor NoiseKey::next() const {
   if (!key_.defined()) return {};
-  const Tensor key = Tensor(key_.value());
+  const Tensor key(key_.value());
   key_.assign_add(tensor(std::vector<int64_t>{0, 1}));
   return key;
 }

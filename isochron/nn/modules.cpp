@@ -26,6 +26,21 @@ Tensor Flatten::forward(Tensor x) {
   return reshape(x, shape);
 }
 
+ModuleList::ModuleList(std::initializer_list<AnyModule> modules)
+    : modules_(std::make_shared<std::vector<std::shared_ptr<Module>>>()) {
+  for (const AnyModule& module : modules) append(module);
+}
+void ModuleList::append(const AnyModule& module) {
+  register_module(std::to_string(size()), *module.get());
+  modules_->push_back(module.get());
+}
+Module& ModuleList::operator[](int64_t index) const {
+  const auto count = static_cast<int64_t>(size());
+  if (index < -count || index >= count)
+    fail<IndexError>("ModuleList", "there are {} modules, got index {}", count, index);
+  return *(*modules_)[static_cast<size_t>(index < 0 ? index + count : index)];
+}
+
 Sequential::Sequential(std::initializer_list<AnyModule> modules) {
   for (const AnyModule& module : modules) {
     register_module(std::to_string(modules_.size()), *module.get());

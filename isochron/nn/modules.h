@@ -1,5 +1,5 @@
-// All modules: Linear, convolution and pooling, activations, losses, a chain of modules, and small ones without
-// parameters.
+// All modules: Linear, convolution and pooling, activations, losses, chains and lists of modules, and small ones
+// without parameters.
 //
 //   nn::Sequential net{nn::Flatten(), nn::Linear(784, 128), nn::ReLU(), nn::Dropout(0.2), nn::Linear(128, 10)};
 #pragma once
@@ -7,6 +7,7 @@
 #include <initializer_list>
 
 #include "isochron/nn/activation_modules.h"
+#include "isochron/nn/clip_grad.h"
 #include "isochron/nn/conv_modules.h"
 #include "isochron/nn/linear.h"
 #include "isochron/nn/loss_modules.h"
@@ -49,6 +50,25 @@ class AnyModule {
 
  private:
   std::shared_ptr<Module> module_;
+};
+
+// Modules in a list, registered as "0", "1", …; its owner says what is done with them.
+//
+//   nn::ModuleList blocks;                                   // a member; register_module("blocks", blocks)
+//   for (int i = 0; i < 6; ++i) blocks.append(Block(64));
+//   for (const auto& block : blocks) x = (*block)(x);
+class ModuleList : public Module {
+ public:
+  ModuleList(std::initializer_list<AnyModule> modules = {});
+  void append(const AnyModule& module);
+  size_t size() const { return modules_->size(); }
+  // Negative: from the end. IndexError.
+  Module& operator[](int64_t index) const;
+  auto begin() const { return modules_->begin(); }
+  auto end() const { return modules_->end(); }
+
+ private:
+  std::shared_ptr<std::vector<std::shared_ptr<Module>>> modules_;  // of all copies
 };
 
 // Modules one after the other, registered as "0", "1", …

@@ -404,7 +404,19 @@ OperandPair meet(const Operand& a, const Operand& b) {
 
 Tensor Tensor::to(DType dtype) const { return cast(*this, dtype); }
 Tensor Tensor::detach() const { return stop_gradient(*this); }
-void Variable::assign_add(const Tensor& value) const { assign(read() + value); }
-void Variable::assign_sub(const Tensor& value) const { assign(read() - value); }
+
+// A leaf of its own on the same bytes (which are copied before they are overwritten), for a trace that captures it
+// takes the variable's own leaf for the variable. What is pending, or read in a trace, is no leaf.
+Tensor Variable::read() const {
+  const Value& now = state_->value;
+  if (tracing_on_this_thread() || !now.node->computed()) return Tensor(now);
+  const Value kept = make_leaf(now.spec(), now.node->results[static_cast<size_t>(now.index)], LeafRole::data);
+  kept.node->variable = state_->variable;
+  kept.node->differentiable = now.node->differentiable;
+  return Tensor(kept);
+}
+// From the variable's own leaf, whose bytes are then updated in place.
+void Variable::assign_add(const Tensor& value) const { assign(Tensor(state_->value) + value); }
+void Variable::assign_sub(const Tensor& value) const { assign(Tensor(state_->value) - value); }
 
 }  // namespace isochron

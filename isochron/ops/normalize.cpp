@@ -3,14 +3,13 @@
 #include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/op.h"
+#include "isochron/ops/reduce.h"
+#include "isochron/ops/shape_ops.h"
 
 namespace isochron {
 namespace {
 
 using G = const GradientContext&;
-
-constexpr const char* kOnePass =
-    "it is a first derivative computed in one pass; write the norm with plain ops for more";
 
 // Attributes "scale" and "center" say whether gamma and beta are among the inputs; "rms" leaves the mean alone.
 struct Form {
@@ -51,18 +50,67 @@ Specs parameter_gradients(const RuleContext& c) {
   return out;
 }
 
+enum class Along { rows, columns };  // what has mean 0 and variance 1
+
+// Second derivatives, such as penalties on gradients need, in plain ops. With n = (x - mean) r, h = dy gamma and
+// averages along the rows or columns: dx = r (h - avg(h) - n avg(h n)).
+template <Along along>
+Gradients second_order(G g) {
+  const Form form(g.attributes());
+  const Tensor dy = g.input(0), x = g.input(1), gamma = form.scale ? g.input(form.rms ? 3 : 4) : Tensor();
+  std::vector<int64_t> rows;  // axes
+  for (int i = 0; i + 1 < x.rank(); ++i) rows.push_back(i);
+  const auto over_rows = [&](const Tensor& t) { return rows.empty() ? t : sum(t, rows); };
+  const auto average = [&](const Tensor& t) {
+    if (along == Along::rows) return mean(t, {-1}, true);
+    return rows.empty() ? t : mean(t, rows, true);
+  };
+  const Tensor centred = form.rms ? x : x - average(x);
+  const Tensor r = rsqrt(average(square(centred)) + g.attributes().get<double>("epsilon"));
+  const Tensor n = centred * r;
+  // What the norm lets through of a change of x, but for the factor r.
+  const auto projected = [&](const Tensor& t) {
+    const Tensor p = t - n * average(t * n);
+    return form.rms ? p : p - average(t);
+  };
+
+  Tensor by_dy, by_x, by_gamma;
+  const auto add = [](Tensor& total, const Tensor& t) { total = total.defined() ? total + t : t; };
+  if (const Tensor& v = g.grad(0); v.defined()) {
+    const Tensor h = form.scale ? dy * gamma : dy;
+    const Tensor through = r * projected(v);
+    by_dy = form.scale ? through * gamma : through;
+    if (form.scale) by_gamma = over_rows(dy * through);
+    const Tensor b = average(h * n), c = average(v * n);
+    Tensor product = average(v * h) - b * c;  // of v and dx / r, on average
+    if (!form.rms) product = product - average(v) * average(h);
+    by_x = square(r) * (projected(-(h * c + v * b)) - n * product);
+  }
+  if (form.scale && g.grad(1).defined()) {
+    add(by_dy, g.grad(1) * n);
+    add(by_x, r * projected(g.grad(1) * dy));
+  }
+  if (form.center && g.grad(form.scale ? 2 : 1).defined())
+    add(by_dy, broadcast_to(g.grad(form.scale ? 2 : 1), x.shape()));
+  Gradients out(g.inputs());
+  out[0] = by_dy;
+  out[1] = by_x;
+  if (form.scale) out.back() = by_gamma;
+  return out;
+}
+
 const Op& kLayerNormBackward = register_op({.name = "layer_norm_backward",
                                             .doc = "Gradients of layer_norm by x, scale and shift.",
                                             .arity = -1,
                                             .rule = parameter_gradients<2>,
-                                            .no_gradient = kOnePass,
+                                            .gradient = second_order<Along::rows>,
                                             .cost = passes});
 
 const Op& kBatchNormBackward = register_op({.name = "batch_norm_backward",
                                             .doc = "Gradients of batch_norm by x, scale and shift.",
                                             .arity = -1,
                                             .rule = parameter_gradients<2>,
-                                            .no_gradient = kOnePass,
+                                            .gradient = second_order<Along::columns>,
                                             .cost = passes});
 
 // The backward op with these statistics of the forward node (outputs 1, 2, …).

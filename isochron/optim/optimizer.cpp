@@ -220,7 +220,7 @@ void Optimizer::finalize_variable_values(const Parameters& variables) {
   for (const Variable& variable : variables) {
     const State::Tracked* entry = state_->find(variable);
     if (!entry) fail<ValueError>(name(), "variable \"{}\" was never given to this optimizer", variable.name());
-    variable.assign(entry->average.read());
+    variable.assign(entry->average);
   }
   end_step();
 }

@@ -12,8 +12,6 @@ namespace isochron {
 struct EngineHooks {
   // Computes these values (and, outside tracing, everything else pending on this thread).
   void (*evaluate)(std::span<const Value> values) = nullptr;
-  // The variable's value as of now, which later assignments do not change.
-  Value (*read_value)(const TensorState& variable) = nullptr;
   // The node that stands for `value` as the new value of a variable; a function being traced notes the assignment.
   Value (*assigned_value)(const std::shared_ptr<TensorState>& variable, const Value& value) = nullptr;
   // Too many nodes are pending on this thread.

@@ -223,8 +223,6 @@ Variable Variable::of(const Tensor& tensor) {
   return variable;
 }
 
-Tensor Variable::read() const { return Tensor(engine_hooks().read_value(*state_)); }
-
 void Variable::assign(const Tensor& value) const {
   if (value.dtype() != dtype())
     fail<DTypeError>("assign", "variable \"{}\" is {} and keeps that for life, got {}", name(), to_string(spec()),

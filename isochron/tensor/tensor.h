@@ -131,7 +131,8 @@ class Variable : public Tensor {
   bool trainable() const { return state_->trainable; }
   void set_trainable(bool on) const { state_->trainable = on; }
   // The value as of now, for good: later assignments do not change it, and a traced function that captures it sees it
-  // as a constant. Within a traced function it is the value at this point of every call.
+  // as a constant. Within a traced function it is the value at this point of every call. Gradients flow through it to
+  // the variable; detach() gives a constant.
   Tensor read() const;
 };
 

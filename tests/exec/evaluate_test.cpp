@@ -172,6 +172,21 @@ TEST(Function, CalledBetweenForwardAndBackwardKeepsTheHistory) {
   EXPECT_EQ(w.grad().item(), 2 * 3 * 10);
 }
 
+// A penalty on the distance from the weights of before, which the function has updated since.
+TEST(Function, AValueReadBeforeIsNotTheVariable) {
+  const Variable w(tensor({1.0f}));
+  const Tensor before = w.read();
+  const auto step = function([&](Tensor x) {
+    const Tensor loss = w * x + 5 * square(w - before);
+    w.assign(w - 0.1);
+    return loss;
+  });
+  EXPECT_NEAR(step(tensor({1.0f})).item(), 1, 1e-6);
+  EXPECT_NEAR(step(tensor({1.0f})).item(), 0.9 + 5 * 0.01, 1e-6);
+  EXPECT_NEAR(step(tensor({1.0f})).item(), 0.8 + 5 * 0.04, 1e-6);
+  EXPECT_EQ(before.item(), 1);
+}
+
 TEST(Tensor, VariablesPrintAsTensorsDo) {
   const Variable w(tensor({1.0f, 2.0f}));
   EXPECT_EQ(fmt::format("{}", w), "[1. 2.]");

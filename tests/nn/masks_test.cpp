@@ -42,6 +42,19 @@ TEST_F(Merging, ConcatenatesMasksAlongTime) {
   EXPECT_FALSE(mask_of(Concatenate()({b * 1.0, c})[0]).defined());
 }
 
+TEST(Softmax, SharesAmongElementsThatTheMaskLetsThrough) {
+  const Tensor scores = log(tensor({{1.0f, 2.0f, 3.0f}, {4.0f, 1.0f, 4.0f}}));
+  const Tensor mask = tensor({{1, 0, 1}, {1, 1, 0}}) > 0;
+  EXPECT_TRUE(allclose(Softmax()(scores, {.mask = mask}), tensor({{0.25f, 0.0f, 0.75f}, {0.8f, 0.2f, 0.0f}}), 1e-6));
+  set_mask(scores, mask);
+  EXPECT_TRUE(allclose(Softmax({.axis = 0})(scores), tensor({{0.2f, 0.0f, 1.0f}, {0.8f, 1.0f, 0.0f}}), 1e-6));
+  // One of steps: every step keeps its own distribution.
+  const Tensor sequence = ones({1, 3, 2}).eval();
+  set_mask(sequence, tensor({{1, 1, 0}}) > 0);
+  EXPECT_TRUE(allclose(Softmax()(sequence), full({1, 3, 2}, 0.5), 1e-6));
+  EXPECT_ERROR(Softmax()(scores, {.mask = ones({2, 2}) > 0}), ShapeError, "must fit the input (2, 3), got (2, 2)");
+}
+
 TEST(BidirectionalNone, GivesBothDirectionsAsAList) {
   const Tensor x = random_normal({2, 4, 3}, 0, 1, {.seed = 1}).eval();
   Bidirectional apart(LSTM(5, {.return_sequences = true}), {.merge_mode = "none"});

@@ -165,6 +165,55 @@ TEST(Linear, MultipliesByTheTransposedWeight) {
   EXPECT_ERROR(nn::Linear(0, 3), ValueError, "got 0 and 3");
 }
 
+struct Stack : nn::Module {
+  nn::ModuleList layers{nn::Linear(2, 3)};
+  Stack() {
+    register_module("layers", layers);
+    layers.append(nn::ReLU());
+    layers.append(nn::Linear(3, 1));
+  }
+  Tensor forward(Tensor x) override {
+    for (const auto& layer : layers) x = (*layer)(x);
+    return x;
+  }
+};
+
+TEST(ModuleList, HoldsModulesByNumber) {
+  Stack net;
+  std::vector<std::string> names;
+  for (const auto& [name, parameter] : net.named_parameters()) names.push_back(name);
+  EXPECT_THAT(names, testing::ElementsAre("layers.0.weight", "layers.0.bias", "layers.2.weight", "layers.2.bias"));
+  EXPECT_EQ(net(ones({4, 2})).shape(), Shape({4, 1}));
+  EXPECT_EQ(net.layers.size(), 3u);
+  EXPECT_EQ(net.layers[-1](ones({4, 3})).shape(), Shape({4, 1}));
+  net.eval();
+  EXPECT_FALSE(net.layers[1].is_training());
+  EXPECT_ERROR(net.layers[3], IndexError, "there are 3 modules, got index 3");
+}
+
+TEST(ClipGrad, ScalesAllGradientsByTheirCommonNorm) {
+  const Variable a(zeros({2})), b(zeros({1})), unused(ones({1}));
+  const auto gradients = [&] {
+    for (const Variable& v : {a, b}) v.zero_grad();
+    (sum(a * tensor({2.f, -4.f})) + sum(b * 4)).backward();
+  };
+  gradients();
+  EXPECT_NEAR(nn::utils::clip_grad_norm_({a, b, unused}, 3).item(), 6, 1e-6);
+  EXPECT_CLOSE(a.grad(), tensor({1.f, -2.f}), 1e-6, 0);
+  EXPECT_CLOSE(b.grad(), tensor({2.f}), 1e-6, 0);
+  EXPECT_NEAR(nn::utils::clip_grad_norm_({a, b, unused}, 5).item(), 3, 1e-6);
+  EXPECT_CLOSE(a.grad(), tensor({1.f, -2.f}), 1e-6, 0);
+  gradients();
+  EXPECT_NEAR(nn::utils::clip_grad_norm_({a, b}, 1, INFINITY).item(), 4, 1e-6);
+  EXPECT_CLOSE(a.grad(), tensor({0.5f, -1.f}), 1e-6, 0);
+  nn::utils::clip_grad_value_({a, b, unused}, 0.75);
+  EXPECT_CLOSE(a.grad(), tensor({0.5f, -0.75f}), 1e-6, 0);
+  EXPECT_FALSE(unused.grad().defined());
+  EXPECT_EQ(nn::utils::clip_grad_norm_({unused}, 1).item(), 0);
+  EXPECT_ERROR(nn::utils::clip_grad_norm_({a}, -1), ValueError, "max_norm must not be negative, got -1");
+  EXPECT_ERROR(nn::utils::clip_grad_norm_({a}, 1, 0), ValueError, "norm_type must be positive, got 0");
+}
+
 TEST(Modules, SmallOnesAndChains) {
   const Tensor x = tensor({{-1.f, 0.5f}});
   EXPECT_CLOSE(nn::ReLU()(x), tensor({{0.f, 0.5f}}), 0, 0);

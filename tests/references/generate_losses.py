@@ -252,8 +252,19 @@ def masked_cases():
             }
 
 
+def gain_cases():
+    keras.config.set_floatx("float32")
+    for kind, config in [
+        ("binary", {"curve": "PRGAIN"}),
+        ("binary", {"curve": "PRGAIN", "summation_method": "majoring"}),
+        ("one_hot", {"curve": "PRGAIN", "multi_label": True}),
+    ]:
+        for weighted in (False, True):
+            yield metric_case("auc", keras.metrics.AUC(**config), config, metric_updates(kind, weighted))
+
+
 if __name__ == "__main__":
-    write(
-        "losses.json",
-        {"losses": list(loss_cases()), "metrics": list(metric_cases()), "masked": list(masked_cases())},
-    )
+    losses, metrics, masked = list(loss_cases()), list(metric_cases()), list(masked_cases())
+    # Last, so that the numbers drawn before stay what they are.
+    metrics += gain_cases()
+    write("losses.json", {"losses": losses, "metrics": metrics, "masked": masked})

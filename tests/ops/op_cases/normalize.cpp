@@ -19,6 +19,14 @@ Tensor backward(const char* op, const Tensors& inputs, const char* which) {
   return which == std::string("x") ? out[0] : which == std::string("gamma") ? out[1] : out[2];
 }
 
+// Of dy, x and gamma; the statistics are those of x.
+Slope slope_of_backward(const char* op, bool rows, const char* which) {
+  return {{points({4, 3}, -1, 1, 0.11), points({4, 3}), points({3}, 0.5, 2)}, [=](const Tensors& t) {
+            if (rows) return backward(op, {t[0], t[1], rsqrt(var(t[1], {1}) + 1e-3), mean(t[1], {1}), t[2]}, which);
+            return backward(op, {t[0], t[1], mean(t[1], {0}), var(t[1], {0}), t[2]}, which);
+          }};
+}
+
 }  // namespace
 
 std::vector<OpCase> normalize_cases() {
@@ -32,11 +40,9 @@ std::vector<OpCase> normalize_cases() {
        .known = {{[=] { return layer_norm(x, gamma, beta, 1e-3); }, by_rows(x, gamma, beta)},
                  {[=] { return layer_norm(x, {}, {}, 1e-3); }, n}},
        .slopes = {{{points({3, 5}), points({5}, 0.5, 2), points({5})},
-                   [](const Tensors& t) { return layer_norm(t[0], t[1], t[2], 1e-3); },
-                   false},
+                   [](const Tensors& t) { return layer_norm(t[0], t[1], t[2], 1e-3); }},
                   {{points({2, 2, 3}), points({3})},
-                   [](const Tensors& t) { return layer_norm(t[0], {}, t[1], 1e-3); },
-                   false}},
+                   [](const Tensors& t) { return layer_norm(t[0], {}, t[1], 1e-3); }}},
        .refusals = {{[] {
                        return layer_norm(zeros({2, 3}), zeros({2}), {}, 1e-3);
                      },
@@ -51,15 +57,16 @@ std::vector<OpCase> normalize_cases() {
                     return backward("layer_norm_backward", {dy, x, row_rstd, row_mean, gamma}, "beta");
                   },
                   sum(dy, {0})}},
+       .slopes = {slope_of_backward("layer_norm_backward", true, "x"),
+                  slope_of_backward("layer_norm_backward", true, "gamma"),
+                  slope_of_backward("layer_norm_backward", true, "beta")},
        .refusals = {{[=] {
                        return backward("layer_norm_backward", {gamma, x, row_rstd, row_mean, gamma}, "x");
                      },
                      "ShapeError", "needs a gradient like x"}}},
       {.op = "rms_norm",
        .known = {{[=] { return rms_norm(x, gamma, 1e-3); }, x / sqrt(mean(square(x), {1}, true) + 1e-3) * gamma}},
-       .slopes = {{{points({3, 5}), points({5}, 0.5, 2)},
-                   [](const Tensors& t) { return rms_norm(t[0], t[1], 1e-3); },
-                   false}},
+       .slopes = {{{points({3, 5}), points({5}, 0.5, 2)}, [](const Tensors& t) { return rms_norm(t[0], t[1], 1e-3); }}},
        .refusals = {{[] {
                        return rms_norm(zeros({2, 3}), zeros({4}), 1e-3);
                      },
@@ -69,8 +76,7 @@ std::vector<OpCase> normalize_cases() {
                  {[=] { return batch_norm(x, {}, {}, 1e-3).mean; }, column_mean},
                  {[=] { return batch_norm(x, {}, beta, 1e-3).variance; }, column_variance}},
        .slopes = {{{points({4, 3}), points({3}, 0.5, 2), points({3})},
-                   [](const Tensors& t) { return batch_norm(t[0], t[1], t[2], 1e-3).y; },
-                   false}},
+                   [](const Tensors& t) { return batch_norm(t[0], t[1], t[2], 1e-3).y; }}},
        .refusals = {{[] {
                        return batch_norm(zeros({2, 3}), zeros({3}, DType::float64), zeros({2}), 1e-3).y;
                      },
@@ -84,6 +90,9 @@ std::vector<OpCase> normalize_cases() {
                     return backward("batch_norm_backward", {dy, x, column_mean, column_variance, gamma}, "gamma");
                   },
                   sum(dy * (x - column_mean) * rsqrt(column_variance + 1e-3), {0})}},
+       .slopes = {slope_of_backward("batch_norm_backward", false, "x"),
+                  slope_of_backward("batch_norm_backward", false, "gamma"),
+                  slope_of_backward("batch_norm_backward", false, "beta")},
        .refusals = {{[=] {
                        return backward("batch_norm_backward", {x, x, gamma, gamma, row_mean}, "x");
                      },
