@@ -62,6 +62,10 @@ TEST(Evaluate, VariablesAreUpdatedInPlaceAndSnapshotsKeepTheirValue) {
   end_step();
   EXPECT_EQ(v.raw_data(), bytes);
   EXPECT_EQ(v.to_vector<float>(), (std::vector<float>{3, 4}));
+  v.assign_add(tensor({1.f, 1.f}));
+  end_step();
+  EXPECT_EQ(v.raw_data(), bytes);
+  EXPECT_EQ(v.to_vector<float>(), (std::vector<float>{4, 5}));
 }
 
 TEST(Evaluate, AVariableTakesTheOldValueOfOneThatChangesInTheSameStep) {
