@@ -113,13 +113,7 @@ void Evaluation::publish() {
   }
   for (const auto& state : states) {
     state->unlink();
-    if (!state->variable) continue;
-    const Value& value = state->value;
-    Value leaf = make_leaf(value.spec(), value.node->results[static_cast<size_t>(value.index)], LeafRole::variable);
-    leaf.node->variable = state->variable;
-    leaf.node->differentiable = state->trainable;
-    state->set(std::move(leaf));
-    state->settled = {};
+    if (state->variable) become_leaf(*state);
   }
   for (const Value& root : walk.roots) {
     Node& node = *root.node;

@@ -2,7 +2,6 @@
 
 #include <cstring>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "isochron/base/clock.h"
 #include "isochron/exec/evaluate.h"
@@ -24,7 +23,7 @@ struct Trace {
     Value before;
   };
   std::vector<Assigned> assigned;
-  std::unordered_set<const TensorState*> known;  // of `assigned`
+  std::unordered_map<const TensorState*, size_t> known;  // places in `assigned`
   Trace* outer;
 
   Trace() : outer(std::exchange(current(), this)) { tracing_on_this_thread() = true; }
@@ -35,6 +34,11 @@ struct Trace {
       entry.state->set(entry.before);
       entry.state->settled = {};
     }
+  }
+  // What the variable was when the trace began.
+  const Value& before(const TensorState& variable) const {
+    const auto found = known.find(&variable);
+    return found == known.end() ? variable.value : assigned[found->second].before;
   }
   static Trace*& current() {
     thread_local Trace* trace = nullptr;
@@ -66,7 +70,7 @@ void compute_pending() {
 
 void note_assignment(const std::shared_ptr<TensorState>& variable) {
   Trace* trace = Trace::current();
-  if (!trace || !trace->known.insert(variable.get()).second) return;
+  if (!trace || !trace->known.emplace(variable.get(), trace->assigned.size()).second) return;
   trace->assigned.push_back({variable, variable->value});
 }
 
@@ -87,6 +91,8 @@ struct TracedPlan::Recording {
   std::vector<Input> inputs;
   std::vector<TensorSpec> results;
   int64_t random_keys = 0;
+  // Variables the code reads that another thread has assigned and left pending. What was recorded is of no use then.
+  std::vector<std::shared_ptr<TensorState>> unsettled;
 };
 
 TracedPlan::Recording TracedPlan::record(std::span<const TensorSpec> arguments, const TracedBody& body) {
@@ -111,6 +117,11 @@ TracedPlan::Recording TracedPlan::record(std::span<const TensorSpec> arguments, 
   }
   for (const Trace::Assigned& entry : trace.assigned) roots.push_back(entry.state->value);
   recorded.walk = walk_from(std::move(roots), true);
+  for (const Node* node : recorded.walk.nodes) {
+    std::shared_ptr<TensorState> variable = node->variable ? find_variable(node->variable) : nullptr;
+    if (variable && trace.before(*variable).node.get() == node) recorded.unsettled.push_back(std::move(variable));
+  }
+  if (!recorded.unsettled.empty()) return recorded;
   Graph& graph = recorded.graph;
   graph = graph_from(recorded.walk);
 
@@ -151,6 +162,10 @@ std::unique_ptr<TracedPlan> TracedPlan::trace(std::span<const TensorSpec> argume
   std::unique_ptr<TracedPlan> traced(new TracedPlan);
   traced->arguments_.assign(arguments.begin(), arguments.end());
   Recording recorded = record(arguments, body);
+  while (!recorded.unsettled.empty()) {
+    for (const std::shared_ptr<TensorState>& variable : recorded.unsettled) settle(variable);
+    recorded = record(arguments, body);
+  }
   traced->random_keys_ = recorded.random_keys;
   traced->inputs_ = std::move(recorded.inputs);
   traced->results_ = std::move(recorded.results);
@@ -184,6 +199,8 @@ void* TracedPlan::bytes_of_input(const Input& input, std::span<const void* const
 
 void TracedPlan::bind(std::vector<Input>& inputs, std::span<const void* const> arguments,
                       std::vector<void*>& pointers) {
+  for (const Input& input : inputs)
+    if (input.kind == Input::variable) settle(input.variable_state);
   for (size_t i = 0; i < inputs.size(); ++i)
     pointers[i] = inputs[i].updated ? writable_bytes(*inputs[i].variable_state) : bytes_of_input(inputs[i], arguments);
 }
@@ -211,6 +228,7 @@ TracedPlan::DryRun::DryRun(TracedPlan& plan) : plan_(plan), copies_(plan.inputs_
   for (size_t i = 0; i < copies_.size(); ++i) {
     const Input& input = plan.inputs_[i];
     if (!input.updated) continue;
+    settle(input.variable_state);
     const Storage& bytes = input.variable_state->value.node->results[0];
     fill_deferred(bytes);
     copies_[i] = Storage::allocate(bytes.bytes());

@@ -6,6 +6,27 @@
 
 namespace isochron {
 
+namespace {
+Value variable_leaf(const TensorState& variable, const TensorSpec& spec, Storage bytes) {
+  Value leaf = make_leaf(spec, std::move(bytes), LeafRole::variable);
+  leaf.node->variable = variable.variable;
+  leaf.node->differentiable = variable.trainable;
+  return leaf;
+}
+}  // namespace
+
+void become_leaf(TensorState& variable) {
+  const Value& value = variable.value;
+  variable.set(variable_leaf(variable, value.spec(), value.node->results[static_cast<size_t>(value.index)]));
+  variable.settled = {};
+}
+
+void settle(const std::shared_ptr<TensorState>& variable) {
+  if (variable->value.node->role == LeafRole::variable) return;
+  Tensor(variable).eval();
+  if (variable->value.node->role != LeafRole::variable) become_leaf(*variable);
+}
+
 void* writable_bytes(TensorState& variable) {
   Node& leaf = *variable.value.node;
   ISO_CHECK(leaf.role == LeafRole::variable && leaf.computed());
@@ -13,10 +34,7 @@ void* writable_bytes(TensorState& variable) {
     fill_deferred(leaf.results[0]);
     Storage copy = Storage::allocate(leaf.results[0].bytes());
     std::memcpy(copy.data(), leaf.results[0].data(), static_cast<size_t>(leaf.outputs[0].bytes()));
-    Value fresh = make_leaf(leaf.outputs[0], std::move(copy), LeafRole::variable);
-    fresh.node->variable = variable.variable;
-    fresh.node->differentiable = variable.trainable;
-    variable.set(std::move(fresh));
+    variable.set(variable_leaf(variable, leaf.outputs[0], std::move(copy)));
   }
   const Storage& bytes = variable.value.node->results[0];
   fill_deferred(bytes);
@@ -26,18 +44,16 @@ void* writable_bytes(TensorState& variable) {
 void bytes_overwritten(TensorState& variable) {
   Node& leaf = *variable.value.node;
   if (leaf.references.load(std::memory_order_relaxed) == 1) return;
-  Value fresh = make_leaf(leaf.outputs[0], std::move(leaf.results[0]), LeafRole::variable);
+  Value fresh = variable_leaf(variable, leaf.outputs[0], std::move(leaf.results[0]));
   leaf.results.clear();
   leaf.role = LeafRole::stale;
-  fresh.node->variable = variable.variable;
-  fresh.node->differentiable = variable.trainable;
   variable.set(std::move(fresh));
 }
 
 void overwrite(const Variable& variable, const Tensor& value) {
   ISO_CHECK(variable.spec() == value.spec());
   value.eval();
-  variable.eval();
+  settle(variable.state());
   std::memcpy(writable_bytes(*variable.state()), value.raw_data(), static_cast<size_t>(variable.spec().bytes()));
   bytes_overwritten(*variable.state());
 }

@@ -5,6 +5,11 @@
 
 namespace isochron {
 
+// A variable whose pending value was computed gets a leaf with it.
+void become_leaf(TensorState& variable);
+// Computes what the variable was assigned, also where another thread did and left it pending.
+void settle(const std::shared_ptr<TensorState>& variable);
+
 // Bytes of the variable that may be overwritten: its own if nobody else can see them, a copy put in their place
 // otherwise.
 void* writable_bytes(TensorState& variable);

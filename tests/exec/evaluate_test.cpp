@@ -68,6 +68,36 @@ TEST(Evaluate, VariablesAreUpdatedInPlaceAndSnapshotsKeepTheirValue) {
   EXPECT_EQ(v.to_vector<float>(), (std::vector<float>{4, 5}));
 }
 
+TEST(Evaluate, WhatAnotherThreadAssignedAndLeftPendingIsSeenByPlans) {
+  Variable w(tensor({1.f, 2.f}));
+  const auto read = function([&](Tensor x) { return w * x; });
+  const auto update = function([&](Tensor x) {
+    w.assign(w + x);
+    return w * 1.f;
+  });
+  const auto elsewhere = [](auto call) {
+    Tensor result;
+    std::thread([&] { result = call().eval(); }).join();
+    return result.to_vector<float>();
+  };
+  const Tensor one = tensor({1.f, 1.f});
+  // Traced on the other thread, then run by it.
+  for (const float value : {3.f, 5.f}) {
+    w.assign(tensor({value, value}));
+    EXPECT_EQ(elsewhere([&] { return read(one); }), (std::vector<float>{value, value}));
+    w.assign(tensor({value, value}) * 2.f);
+    EXPECT_EQ(elsewhere([&] { return update(one); }), (std::vector<float>{2 * value + 1, 2 * value + 1}));
+    EXPECT_EQ(w.to_vector<float>(), (std::vector<float>{2 * value + 1, 2 * value + 1}));
+  }
+  // Computed by the other thread before its plan runs.
+  w.assign(tensor({7.f, 7.f}));
+  EXPECT_EQ(elsewhere([&] {
+              (w * 2.f).eval();
+              return update(one);
+            }),
+            (std::vector<float>{8, 8}));
+}
+
 TEST(Evaluate, AVariableTakesTheOldValueOfOneThatChangesInTheSameStep) {
   Variable old(tensor({0.f, 0.f})), now(tensor({1.f, 2.f}));
   for (const float expected : {1.f, 2.f, 3.f}) {
