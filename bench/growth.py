@@ -16,11 +16,12 @@ DEEP_COMPILE_MS = 500
 DEEP_FACTOR = 12  # ten times the layers, and some room for noise in the small time
 
 
-def change_over_run(epochs_ms):
-    """From the first quarter of a run to its last, as a share: by the fastest epoch of each, because other processes and
-    the host's slower moments make epochs slower and never faster."""
+def slope_over_run(epochs_ms):
+    """Change over the whole run as a share of an epoch: by the fastest epochs of the first and the last quarter, because
+    other processes and the host's slower moments make epochs slower and never faster. Of a steady change the two see three
+    quarters."""
     quarter = len(epochs_ms) // 4
-    return min(epochs_ms[-quarter:]) / min(epochs_ms[1 : quarter + 1]) - 1
+    return (min(epochs_ms[-quarter:]) / min(epochs_ms[:quarter]) - 1) * 4 / 3
 
 
 def resident_kb(pid):
@@ -54,7 +55,7 @@ def long_run(threads):
         raise RunFailed(f"{EPOCHS} epochs of mlp32 gave no result, exit code {process.returncode}")
     # The first samples see the process start; the last may see it end.
     steady = samples[len(samples) // 10 : -1] or samples
-    return change_over_run(json.loads(lines[-1])["epochs_ms"]), max(steady) - min(steady)
+    return slope_over_run(json.loads(lines[-1])["epochs_ms"]), max(steady) - min(steady)
 
 
 def many_epochs(threads):

@@ -42,10 +42,9 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "isochron " ISOCHRON_VERSION);
   app.require_subcommand(1);
   app.footer(
-      "Exit codes: 0 success, 1 what --fail-on names was found, 2 wrong usage, unreadable input or output that can't "
-      "be "
-      "written, 3 a defect in isochron.\nNO_COLOR turns colours off; output is plain when it does not go to a "
-      "terminal.");
+      "Exit codes: 0 success, 1 what --fail-on names was found, 2 wrong usage, unreadable input or output that "
+      "can't be written, 3 a defect in isochron.\n"
+      "NO_COLOR turns colours off; output is plain when it does not go to a terminal.");
   std::vector<Command>& all = registry();
   std::sort(all.begin(), all.end(), [](const Command& a, const Command& b) { return a.name < b.name; });
   for (const Command& command : all) {

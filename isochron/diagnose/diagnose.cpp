@@ -24,11 +24,12 @@ double weight(const Finding& finding, double whole) {
   return finding.confidence * (0.1 + std::min(1.0, finding.seconds / std::max(whole, 1e-9)));
 }
 
-// What a framework does in every program, in ordinary size, comes after what only this one does.
-double rank(const Case& patient, const Finding& finding, double whole) {
+// What a framework does in every program, in ordinary size, comes after what only this one does. `own_share`: of the
+// first epoch, in which it did not stand still for want of a core.
+double rank(const Case& patient, const Finding& finding, double whole, double own_share) {
   constexpr double kOrdinary = 3.0, kSecondary = 0.7;  // seconds
-  const bool ordinary = !finding.overall && is_of_framework(patient, finding) &&
-                        finding.seconds * (1 - standing_still(patient, 0).value_or(0)) < kOrdinary;
+  const bool ordinary =
+      !finding.overall && is_of_framework(patient, finding) && finding.seconds * own_share < kOrdinary;
   return weight(finding, whole) * (ordinary ? kSecondary : 1);
 }
 
@@ -270,8 +271,9 @@ std::vector<Verdict> judge(const RunRecord& run, const EpochUnit& unit) {
     std::erase_if(findings, [&](const Finding& f) { return f.overall != (symptom == Symptom::slow_overall); });
   }
   leave_to_reasons(findings);
+  const double own_share = patient.empty() ? 1 : 1 - standing_still(patient, 0).value_or(0);
   std::stable_sort(findings.begin(), findings.end(), [&](const Finding& a, const Finding& b) {
-    return rank(patient, a, whole) > rank(patient, b, whole);
+    return rank(patient, a, whole, own_share) > rank(patient, b, whole, own_share);
   });
 
   // That others are there is known in this case, and no explanation of single epochs.
