@@ -32,10 +32,18 @@ void check_shared(const RuleContext& c, int64_t shared) {
   }
 }
 
+// A gradient in two parts takes the place of one: X and dY of a product, or the indices and values of rows.
+bool in_parts(const RuleContext& c) {
+  return c.attributes.get_or("product", false) || c.attributes.get_or("rows", false);
+}
+template <size_t slots>
+size_t group_inputs(const RuleContext& c) {
+  return 2 + slots + (in_parts(c) ? 1 : 0);
+}
+
 template <size_t slots>
 Specs updated_specs(const RuleContext& c) {
-  const bool in_parts = c.attributes.get_or("product", false) || c.attributes.get_or("rows", false);
-  const size_t group = 2 + slots + (in_parts ? 1 : 0);
+  const size_t group = group_inputs<slots>(c);
   const int64_t shared = c.attributes.get<int64_t>("shared");
   ISO_CHECK(c.inputs.size() > static_cast<size_t>(shared) &&
             (c.inputs.size() - static_cast<size_t>(shared)) % group == 0);
@@ -51,7 +59,7 @@ Specs updated_specs(const RuleContext& c) {
                        parameter.dtype);
     if (parameter.dtype != dtype)
       fail<DTypeError>(c.op, "all parameters of one update need one dtype, got {} and {}", dtype, parameter.dtype);
-    for (size_t i = in_parts ? 2 : 1; i < 2 + slots; ++i)
+    for (size_t i = in_parts(c) ? 2 : 1; i < 2 + slots; ++i)
       if (c[at + i] != parameter)
         fail<ShapeError>(c.op, "the {} of a {} parameter must be like it, got {}", i == 1 ? "gradient" : "state",
                          to_string(parameter), to_string(c[at + i]));
@@ -61,9 +69,29 @@ Specs updated_specs(const RuleContext& c) {
   return outputs;
 }
 
+// An operation for each element written, and what its gradient takes where the update works it out.
+template <size_t slots>
+Cost update_cost(const RuleContext& c, std::span<const TensorSpec>) {
+  const size_t group = group_inputs<slots>(c);
+  const bool product = c.attributes.get_or("product", false), rows = c.attributes.get_or("rows", false);
+  Cost cost;
+  for (size_t at = static_cast<size_t>(c.attributes.get<int64_t>("shared")); at < c.inputs.size(); at += group) {
+    const TensorSpec &gradient = c[at + 1], &last = c[at + group - 1];
+    // Of a table only the rows that were picked are touched, each value of their gradient once.
+    const auto elements = static_cast<double>((rows ? last : c[at]).shape.elements());
+    cost.flops += elements * (1 + slots);
+    cost.bytes += 2 * elements * (1 + slots) * static_cast<double>(size_of(c[at].dtype));
+    cost.bytes += static_cast<double>(gradient.bytes() + (in_parts(c) ? last.bytes() : 0));
+    if (product) cost.flops += 2 * elements * static_cast<double>(gradient.shape[0]);
+  }
+  return cost;
+}
+
 [[maybe_unused]] const bool kRegistered = [] {
   constexpr Specs (*rules[])(const RuleContext&) = {updated_specs<0>, updated_specs<1>, updated_specs<2>,
                                                     updated_specs<3>};
+  constexpr Cost (*costs[])(const RuleContext&, std::span<const TensorSpec>) = {update_cost<0>, update_cost<1>,
+                                                                                update_cost<2>, update_cost<3>};
   for (const UpdateFamily& family : kFamilies) {
     std::vector<int> updates = {0};
     for (int slot = 0; slot < family.slots; ++slot) updates.push_back(2 + slot);
@@ -72,7 +100,8 @@ Specs updated_specs(const RuleContext& c) {
                  .arity = -1,
                  .rule = rules[family.slots],
                  .no_gradient = "it overwrites its parameters; differentiate through a step written with plain ops",
-                 .updates = updates});
+                 .updates = updates,
+                 .cost = costs[family.slots]});
   }
   return true;
 }();

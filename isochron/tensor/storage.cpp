@@ -1,5 +1,6 @@
 #include "isochron/tensor/storage.h"
 
+#include <atomic>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
@@ -29,6 +30,16 @@ void allow(const std::byte* data, size_t bytes, size_t capacity) {
 bool in_pages(size_t capacity) { return capacity >= (size_t{128} << 10); }
 void allow(const std::byte*, size_t, size_t) {}
 #endif
+
+// Capacities are multiples of large powers of two. Weights and their optimizer state, walked over side by side, would
+// meet in the same sets of every cache (a tenth of the time of an update), so blocks begin in turn at four places of
+// their first page.
+constexpr size_t kPage = 4096, kTurns = 4;
+std::byte* begun_in_turn(void* pages) {
+  static std::atomic<size_t> turn{0};
+  return static_cast<std::byte*>(pages) + turn.fetch_add(1, std::memory_order_relaxed) % kTurns * (kPage / kTurns);
+}
+void* page_of(std::byte* data) { return data - reinterpret_cast<uintptr_t>(data) % kPage; }
 
 }  // namespace
 
@@ -74,13 +85,13 @@ class StoragePool {
       ++counts_.system_allocations;
     }
     fresh = in_pages(capacity);
-    void* memory = fresh ? map_pages(capacity) : std::aligned_alloc(kAlignment, capacity);
+    void* memory = fresh ? map_pages(capacity + kPage) : std::aligned_alloc(kAlignment, capacity);
     if (!memory) {
       forget(capacity);
       fail<MemoryError>("allocate", "no memory for a tensor of {} bytes", bytes);
     }
     auto* block = new Storage::Block;
-    block->data = static_cast<std::byte*>(memory);
+    block->data = fresh ? begun_in_turn(memory) : static_cast<std::byte*>(memory);
     block->bytes = bytes;
     block->capacity = capacity;
     allow(block->data, bytes, capacity);
@@ -128,7 +139,7 @@ class StoragePool {
   static void free(Storage::Block* block) {
     allow(block->data, block->capacity, block->capacity);
     if (in_pages(block->capacity))
-      unmap_pages(block->data, block->capacity);
+      unmap_pages(page_of(block->data), block->capacity + kPage);
     else
       std::free(block->data);
     delete block;

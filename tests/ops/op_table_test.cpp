@@ -162,6 +162,18 @@ TEST(OpTableIsWhole, CostsAreWhatTheWorkIs) {
   EXPECT_EQ(cost("sum", {a}, {{"axes", std::vector<int64_t>{1}}, {"keepdims", false}}).flops, 32);
   EXPECT_EQ(cost("reshape", {a}, {{"shape", std::vector<int64_t>{32}}}).bytes, 0);
   EXPECT_EQ(cost("gather", {a, zeros({3}, DType::int64)}, {{"axis", int64_t{0}}}).bytes, 2 * 3 * 8 * 4);
+
+  // Updates count the gradient they work out themselves, and of a table only the rows that were picked.
+  const auto update = [&](const Tensor& parameter, const Tensor& part, const Tensor& last, const char* kind) {
+    return cost("adam_update",
+                {zeros({}), zeros({}, DType::int64), zeros({}), zeros({}, DType::boolean), parameter, part, parameter,
+                 parameter, last},
+                {{"shared", int64_t{4}}, {kind, true}});
+  };
+  EXPECT_EQ(update(b, a, zeros({4, 16}), "product").flops, 8 * 16 * (3 + 2 * 4));
+  const Tensor table = zeros({1000, 8}), picked = zeros({3}, DType::int64);
+  EXPECT_EQ(update(table, picked, zeros({3, 8}), "rows").flops, 3 * 8 * 3);
+  EXPECT_EQ(update(table, picked, zeros({3, 8}), "rows").bytes, 2 * 3 * 8 * 3 * 4 + 3 * 8 + 3 * 8 * 4);
 }
 
 TEST(OpTableIsWhole, EveryOpIsDocumentedAndSaysWhyItHasNoGradient) {

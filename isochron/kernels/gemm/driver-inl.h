@@ -8,6 +8,7 @@
 
 #include "isochron/kernels/gemm/outer-inl.h"
 #include "isochron/kernels/gemm/plan-inl.h"
+#include "isochron/kernels/gemm/row-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace isochron::kernels::HWY_NAMESPACE {
@@ -192,7 +193,9 @@ void run(const Product<T>& p, void* scratch) {
   if (p.column_sums && !(path == Path::tiles && TilePlan<T>(p).sums_columns(p))) sum_columns(p);
   if (path == Path::tiles) return run_tiles(p, space);
   if (path == Path::swapped) return run_swapped(p, space);
-  path == Path::outer ? run_outer(p, space) : run_dot_path(p, path == Path::dot_rows, space);
+  path == Path::row     ? run_row(p)
+  : path == Path::outer ? run_outer(p, space)
+                        : run_dot_path(p, path == Path::dot_rows, space);
   if (p.residual || p.gate || needs_epilogue(p)) finish(p, 0, p.m, 0, p.n, false, true);
 }
 

@@ -51,12 +51,8 @@ struct TileColumn {
 // the hardware to guess. Where B is packed on the way it is large, and comes from farther away.
 inline constexpr int64_t kPrefetchSteps = 16, kPackPrefetchSteps = 24;
 
-// One row alone is that many vectors wide, so that its sums don't wait for each other.
-inline constexpr int kRowVectors = 8;
-
 // The most rows a tile of `vectors` vectors keeps in registers beside its operands.
 constexpr int max_rows(int vectors) {
-  if (vectors == kRowVectors) return 1;
 #if HWY_TARGET == HWY_AVX3
   return vectors == 1 ? 12 : 6;
 #else
@@ -188,9 +184,8 @@ constexpr TileKernels<T> kernels_of_width() {
 template <class T, bool kKMajor>
 const TileKernels<T>& tile_kernels(int vectors) {
   static constexpr TileKernels<T> kTable[] = {kernels_of_width<T, 1, kKMajor>(), kernels_of_width<T, 2, kKMajor>(),
-                                              kernels_of_width<T, 3, kKMajor>(), kernels_of_width<T, 4, kKMajor>(),
-                                              kernels_of_width<T, kRowVectors, kKMajor>()};
-  return kTable[std::min(vectors, 5) - 1];
+                                              kernels_of_width<T, 3, kKMajor>(), kernels_of_width<T, 4, kKMajor>()};
+  return kTable[vectors - 1];
 }
 
 // Adds the rows of a packed panel to `sums`, or makes `sums` of them when they are the first.

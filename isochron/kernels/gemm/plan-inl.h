@@ -27,9 +27,9 @@ constexpr int64_t even_block(int64_t size, int64_t limit) {
   return size <= limit ? size : blocks_of(size, blocks_of(size, limit));
 }
 
-// tiles: register tiles of C.  swapped: tiles of C^T = op(B)^T op(A)^T, turned into C.  outer: k is 1.
+// tiles: register tiles of C.  swapped: tiles of C^T = op(B)^T op(A)^T, turned into C.  outer: k is 1.  row: m is 1.
 // dot_rows, dot_columns: few rows or columns.
-enum class Path { tiles, swapped, outer, dot_rows, dot_columns };
+enum class Path { tiles, swapped, outer, row, dot_rows, dot_columns };
 
 inline constexpr int kSwappedRows = 24;  // of C^T at a time
 template <class T>
@@ -42,6 +42,7 @@ Path choose_path(const Product<T>& p) {
   if (p.k == 1) return Path::outer;
   if (p.m <= kMaxFew && p.trans_b) return Path::dot_rows;
   if (p.n <= kMaxFew && !p.trans_a) return Path::dot_columns;
+  if (p.m == 1 && p.k > 0) return Path::row;
   // In multiply-adds: what a transposed element costs, and the product with its width rounded up to vectors.
   constexpr int64_t kTurn = 6;
   const int64_t lanes = lanes_of<T>();
@@ -62,11 +63,9 @@ struct TilePlan {
     const bool deep = p.k > 64;
     pack_b = p.trans_b || (deep && p.m > 64);
     pack_a = deep && p.n > 64 && (p.trans_a || (p.n > 256 && p.m > 64));
-    // A single row takes B in the order it lies in memory, but for a few rows of B at a time.
-    const bool one_row = p.m == 1 && p.n > kRowVectors * lanes_of<T>();
     // Sums of a block of k are rounded together, so that this is not left to the blocking.
     constexpr int64_t kDeepest = 256;  // of a panel that stays in L1
-    block_k = one_row ? even_block(p.k, 32) : pack_a || pack_b ? even_block(p.k, kDeepest) : p.k;
+    block_k = pack_a || pack_b ? even_block(p.k, kDeepest) : p.k;
     if (p.blocking != GemmBlocking::modelled && p.m > kPanelRows && block_k <= kDeepest) {
       pack_a = p.blocking == GemmBlocking::packed;
       pack_b = p.trans_b || pack_a;
@@ -100,6 +99,8 @@ size_t scratch_bytes(const Product<T>& p) {
     case Path::outer:
       elements = p.trans_b ? p.n : 0;
       break;
+    case Path::row:
+      break;
     case Path::dot_rows:
     case Path::dot_columns:
       elements = kMaxFew * p.k;
@@ -110,7 +111,6 @@ size_t scratch_bytes(const Product<T>& p) {
 
 // Vectors of the next tile when `left` vectors of C's width remain; never leaves a single one over.
 inline int tile_vectors(int64_t left, int64_t rows) {
-  if (rows == 1 && left >= kRowVectors && left != kRowVectors + 1) return kRowVectors;
 #if HWY_TARGET == HWY_AVX3
   const int preferred = 4;
   (void)rows;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "isochron/kernels/optimizer/update_loops.h"
@@ -106,8 +107,19 @@ template <class T>
 void update_outer_product(const UpdateRule& rule, const TensorSlices<T>& t, const T* scalars, int64_t rows,
                           int64_t cols, const T* x, const T* dy, int thread, int threads) {
   const Share mine = share_of(rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, cols)), thread, threads);
-  if (!mine.empty())
-    BlockUpdate<T>(rule, t, scalars).apply(mine.begin * cols, cols, mine.end - mine.begin, cols, dy, 0, x + mine.begin);
+  if (mine.empty()) return;
+  const BlockUpdate<T> update(rule, t, scalars);
+  // Rows that hold no block of vectors are formed, some at a time, and updated as one.
+  constexpr int64_t kNarrow = 64;
+  if (cols >= kNarrow) return update.apply(mine.begin * cols, cols, mine.end - mine.begin, cols, dy, 0, x + mine.begin);
+  T formed[16 * kNarrow];
+  const int64_t most = static_cast<int64_t>(std::size(formed)) / cols;
+  for (int64_t row = mine.begin; row < mine.end; row += most) {
+    const int64_t count = std::min(most, mine.end - row);
+    for (int64_t r = 0; r < count; ++r)
+      for (int64_t c = 0; c < cols; ++c) formed[r * cols + c] = x[row + r] * dy[c];
+    update.apply(row * cols, cols, count, cols, formed, cols);
+  }
 }
 
 #define ISO_INSTANTIATE(T)                                                                                            \

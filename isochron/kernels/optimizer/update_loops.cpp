@@ -182,9 +182,57 @@ struct Lion : NoRoot {
   }
 };
 
-// So many vectors get their roots, in straight-line code, before the first of them takes its step: a root takes long,
-// and the CPU sees only a few vectors ahead for work that does not wait for one.
-inline constexpr int kRootsAhead = 8;
+// Vectors of a block. A block's roots are taken while the block before it takes its steps, vector by vector: a root
+// takes long, its unit takes one at a time, and the CPU sees only a few vectors ahead for work that does not wait for
+// it.
+inline constexpr int kBlockVectors = 8;
+
+// Where vectors of a row are: parameter, states and gradient, and what the gradient is multiplied with.
+template <class T, class V>
+struct Place {
+  T *p, *s0, *s1, *s2;
+  const T* g;
+  V grad_scale;
+  HWY_INLINE Place after(int64_t i) const { return {p + i, s0 + i, s1 + i, s2 + i, g + i, grad_scale}; }
+  HWY_INLINE void next_row(int64_t ld, int64_t grad_ld) {
+    *this = after(ld);
+    g += grad_ld - ld;
+  }
+};
+
+// Loads what an update reads, lets `apply` change it, and stores the states that it changed.
+template <class Method, bool kDecay, int kChanged, class D, class V, class Part, class Apply>
+HWY_INLINE void with_states(D d, const Constants<D>& k, const Place<hn::TFromD<D>, V>& at, Part part, Apply apply) {
+  constexpr int kStates = Method::kRootStates | Method::kStepStates;
+  V param = part.load(d, at.p);
+  V a = kStates & 1 ? part.load(d, at.s0) : param;
+  V b = kStates & 2 ? part.load(d, at.s1) : param;
+  V c = kStates & 4 ? part.load(d, at.s2) : param;
+  V grad = hn::Mul(part.load(d, at.g), at.grad_scale);
+  if constexpr (kDecay) grad = hn::MulAdd(k.decay_into_grad, param, grad);
+  apply(param, grad, a, b, c);
+  if constexpr (kChanged & 1) part.store(a, d, at.s0);
+  if constexpr (kChanged & 2) part.store(b, d, at.s1);
+  if constexpr (kChanged & 4) part.store(c, d, at.s2);
+}
+
+template <class Method, bool kDecay, class D, class V, class Part>
+HWY_INLINE V take_root(D d, const Constants<D>& k, const Place<hn::TFromD<D>, V>& at, Part part) {
+  V root = k.keep;
+  if constexpr (Method::kRootStates != 0)
+    with_states<Method, kDecay, Method::kRootStates>(
+        d, k, at, part, [&](V, V grad, V& a, V& b, V& c) HWY_ATTR { root = Method::root(d, k, grad, a, b, c); });
+  return root;
+}
+
+template <class Method, bool kDecay, class D, class V, class Part>
+HWY_INLINE void take_step(D d, const Constants<D>& k, const Place<hn::TFromD<D>, V>& at, Part part, V root) {
+  with_states<Method, kDecay, Method::kStepStates>(d, k, at, part, [&](V param, V grad, V& a, V& b, V& c) HWY_ATTR {
+    if constexpr (kDecay) param = hn::Mul(param, k.keep);
+    Method::step(d, k, param, grad, root, a, b, c);
+    part.store(param, d, at.p);
+  });
+}
 
 template <class T, class Method, bool kDecay>
 void update_rows(const UpdateConstants<T>& constants, const UpdateBlock<T>& block) {
@@ -194,53 +242,42 @@ void update_rows(const UpdateConstants<T>& constants, const UpdateBlock<T>& bloc
   const Constants<D> k(d, constants);
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   constexpr int kStates = Method::kRootStates | Method::kStepStates;
-  for (int64_t row = 0; row < block.rows; ++row) {
-    const T* g = block.g + row * block.grad_ld;
-    T* p = block.p + row * block.param_ld;
-    T* s0 = block.s0 + (kStates & 1 ? row * block.param_ld : 0);
-    T* s1 = block.s1 + (kStates & 2 ? row * block.param_ld : 0);
-    T* s2 = block.s2 + (kStates & 4 ? row * block.param_ld : 0);
-    const V grad_scale = block.row_scale ? hn::Mul(k.grad_scale, hn::Set(d, block.row_scale[row])) : k.grad_scale;
-    // Loads what an update reads, lets `apply` change it, and stores the states that it changed.
-    const auto with_states = [&](int64_t i, auto part, auto changed, auto apply) HWY_ATTR {
-      V param = part.load(d, p + i);
-      V a = kStates & 1 ? part.load(d, s0 + i) : param;
-      V b = kStates & 2 ? part.load(d, s1 + i) : param;
-      V c = kStates & 4 ? part.load(d, s2 + i) : param;
-      V grad = hn::Mul(part.load(d, g + i), grad_scale);
-      if constexpr (kDecay) grad = hn::MulAdd(k.decay_into_grad, param, grad);
-      apply(param, grad, a, b, c);
-      if constexpr (changed & 1) part.store(a, d, s0 + i);
-      if constexpr (changed & 2) part.store(b, d, s1 + i);
-      if constexpr (changed & 4) part.store(c, d, s2 + i);
-    };
-    const auto take_root = [&](int64_t i, auto part) HWY_ATTR {
-      V root = k.keep;
-      if constexpr (Method::kRootStates != 0)
-        with_states(i, part, std::integral_constant<int, Method::kRootStates>{},
-                    [&](V, V grad, V& a, V& b, V& c) HWY_ATTR { root = Method::root(d, k, grad, a, b, c); });
-      return root;
-    };
-    const auto take_step = [&](int64_t i, auto part, V root) HWY_ATTR {
-      with_states(i, part, std::integral_constant<int, Method::kStepStates>{},
-                  [&](V param, V grad, V& a, V& b, V& c) HWY_ATTR {
-                    if constexpr (kDecay) param = hn::Mul(param, k.keep);
-                    Method::step(d, k, param, grad, root, a, b, c);
-                    part.store(param, d, p + i);
-                  });
-    };
+  V roots[kBlockVectors];
+  for (V& root : roots) root = k.keep;
+  Place<T, V> before{};  // the block whose roots are known and whose steps are not taken
+  // States without use may be null, and are never read: the parameter stands for them.
+  const auto used = [&](T* state, int bit) { return kStates & bit ? state : block.p; };
+  Place<T, V> at{block.p, used(block.s0, 1), used(block.s1, 2), used(block.s2, 4), block.g, k.grad_scale};
+  for (int64_t row = 0; row < block.rows; ++row, at.next_row(block.param_ld, block.grad_ld)) {
+    if (block.row_scale) at.grad_scale = hn::Mul(k.grad_scale, hn::Set(d, block.row_scale[row]));
     int64_t first = 0;
     if constexpr (Method::kRootStates != 0) {
-      for (; first + kRootsAhead * lanes <= block.cols; first += kRootsAhead * lanes) {
-        V roots[kRootsAhead];
+      for (; first + kBlockVectors * lanes <= block.cols; first += kBlockVectors * lanes) {
+        const Place<T, V> now = at.after(first);
+        if (before.p) {
 #pragma GCC unroll 8
-        for (int v = 0; v < kRootsAhead; ++v) roots[v] = take_root(first + v * lanes, WholeVector{});
+          for (int v = 0; v < kBlockVectors; ++v) {
+            take_step<Method, kDecay>(d, k, before.after(v * lanes), WholeVector{}, roots[v]);
+            roots[v] = take_root<Method, kDecay>(d, k, now.after(v * lanes), WholeVector{});
+          }
+        } else {
 #pragma GCC unroll 8
-        for (int v = 0; v < kRootsAhead; ++v) take_step(first + v * lanes, WholeVector{}, roots[v]);
+          for (int v = 0; v < kBlockVectors; ++v)
+            roots[v] = take_root<Method, kDecay>(d, k, now.after(v * lanes), WholeVector{});
+        }
+        before = now;
       }
     }
-    for_vectors(d, block.cols - first,
-                [&](int64_t i, auto part) HWY_ATTR { take_step(first + i, part, take_root(first + i, part)); });
+    for_vectors(d, block.cols - first, [&](int64_t i, auto part) HWY_ATTR {
+      const Place<T, V> here = at.after(first + i);
+      take_step<Method, kDecay>(d, k, here, part, take_root<Method, kDecay>(d, k, here, part));
+    });
+  }
+  if constexpr (Method::kRootStates != 0) {
+    if (!before.p) return;
+#pragma GCC unroll 8
+    for (int v = 0; v < kBlockVectors; ++v)
+      take_step<Method, kDecay>(d, k, before.after(v * lanes), WholeVector{}, roots[v]);
   }
 }
 
