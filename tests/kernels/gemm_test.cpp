@@ -163,8 +163,9 @@ struct Sizes {
   int64_t m, n, k;
 };
 // Sizes that reach every path: blocks of k, n and m, packed and direct operands, one row, one column.
-constexpr Sizes kLargerSizes[] = {{32, 128, 784}, {784, 128, 32}, {32, 784, 128}, {1, 128, 784},  {784, 128, 1},
-                                  {1, 784, 128},  {100, 10, 129}, {129, 257, 65}, {70, 600, 300}, {200, 70, 520},
+constexpr Sizes kLargerSizes[] = {{32, 128, 784}, {784, 128, 32}, {32, 784, 128}, {1, 128, 784},
+                                  {784, 128, 1},  {1, 784, 128},  {32, 512, 300}, {130, 1024, 40},
+                                  {100, 10, 129}, {129, 257, 65}, {70, 600, 300}, {200, 70, 520},
                                   {300, 1, 77},   {40, 3, 301},   {6, 1100, 100}, {67, 40, 257}};
 
 TYPED_TEST(Gemm, LargerSizesAndThreads) {

@@ -6,6 +6,8 @@
 #define ISOCHRON_KERNELS_GEMM_PLAN_INL_H
 #endif
 
+#include <numeric>
+
 #include "isochron/kernels/gemm/dot-inl.h"
 #include "isochron/kernels/gemm/epilogue-inl.h"
 #include "isochron/kernels/gemm/microkernel-inl.h"
@@ -52,6 +54,15 @@ Path choose_path(const Product<T>& p) {
   return !p.accumulate && swapped < straight && swapped_elements(p) <= kMostElements ? Path::swapped : Path::tiles;
 }
 
+// Whether the lines of `depth` rows of a matrix, `stride` elements apart, drive each other out of L1 (32 KB, 8 ways, on
+// all CPUs we know) before they are used again: its sets are few when the width is a large power of two.
+template <class T>
+bool crowded(int64_t stride, int64_t depth) {
+  constexpr int64_t kWay = 4096, kLine = 64, kWays = 8, kEnough = 32;
+  const int64_t sets = kWay / std::max(std::gcd(stride * static_cast<int64_t>(sizeof(T)), kWay), kLine);
+  return sets * kWays < std::min(depth, kEnough);
+}
+
 // Blocks of the tiles path. A panel of B (block_k deep, one tile wide) stays in L1, a block of A (block_m, block_k) in
 // L2, and so does a block of C that is worked on once more. A product that needs none of this is one block.
 template <class T>
@@ -61,8 +72,8 @@ struct TilePlan {
 
   explicit TilePlan(const Product<T>& p) {
     const bool deep = p.k > 64;
-    pack_b = p.trans_b || (deep && p.m > 64);
-    pack_a = deep && p.n > 64 && (p.trans_a || (p.n > 256 && p.m > 64));
+    pack_b = p.trans_b || (deep && p.m > 64) || (p.m > max_rows(2) && crowded<T>(p.ldb, p.k));
+    pack_a = p.n > 64 && (deep ? p.trans_a || (p.n > 256 && p.m > 64) : p.trans_a && crowded<T>(p.lda, p.k));
     // Sums of a block of k are rounded together, so that this is not left to the blocking.
     constexpr int64_t kDeepest = 256;  // of a panel that stays in L1
     block_k = pack_a || pack_b ? even_block(p.k, kDeepest) : p.k;
