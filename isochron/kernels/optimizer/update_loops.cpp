@@ -32,9 +32,10 @@ struct Constants {
         outer_epsilon(hn::Set(d, k.outer_epsilon)),
         state_grad(hn::Set(d, k.state_grad)),
         state_step(hn::Set(d, k.state_step)),
-        grad_step(hn::Set(d, k.grad_step)) {}
+        grad_step(hn::Set(d, k.grad_step)),
+        largest(hn::Set(d, hwy::HighestValue<T>())) {}
   V grad_scale, decay_into_grad, keep, beta1, one_minus_beta1, beta2, one_minus_beta2, inner_epsilon, outer_epsilon,
-      state_grad, state_step, grad_step;
+      state_grad, state_step, grad_step, largest;
 };
 
 template <class V>
@@ -46,19 +47,24 @@ HWY_INLINE V decayed(V state, V value, V decay, V weight) {
   return hn::MulAdd(value, weight, hn::Mul(state, decay));
 }
 
-// a / b to the last bit or two. Dividing is half of an Adam step, and the divider also takes the square root, so floats
-// are divided by an estimate of 1 / b and one correction. b is bounded because the correction of a / inf is not a
-// number.
+// a / b to the last bit or two, b finite. Dividing is half of an Adam step, and the divider also takes the square root,
+// so floats are divided by an estimate of 1 / b and one correction.
 template <class D, class V>
 HWY_INLINE V quotient(D d, V a, V b) {
   if constexpr (sizeof(hn::TFromD<D>) == 4) {
-    b = hn::Min(hn::Set(d, 1e30f), b);  // in this order a b that is not a number stays one
+    (void)d;
     const V inverse = hn::ApproximateReciprocal(b);
     const V estimate = hn::Mul(a, inverse);
     return hn::MulAdd(hn::NegMulAdd(b, estimate, a), inverse, estimate);
   } else {
     return hn::Div(a, b);
   }
+}
+// The same for a b that may be infinite, and stay so: the correction of a / inf is not a number.
+template <class D, class V>
+HWY_INLINE V bounded_quotient(D d, V a, V b) {
+  if constexpr (sizeof(hn::TFromD<D>) == 4) b = hn::Min(hn::Set(d, 1e30f), b);  // so a b that is no number stays one
+  return quotient(d, a, b);
 }
 
 // An update has two parts. `root` brings the states of kRootStates up to date and gives what the step is divided by or
@@ -99,7 +105,7 @@ struct RmsProp {
   }
   template <class D, class V>
   static HWY_INLINE void step(D d, const Constants<D>& k, V& p, V g, V root, V&, V& s1, V&) {
-    V step = quotient(d, hn::Mul(g, k.state_grad), root);
+    V step = bounded_quotient(d, hn::Mul(g, k.state_grad), root);
     if constexpr (kMomentum) step = s1 = hn::MulAdd(s1, k.beta1, step);
     p = hn::MulAdd(k.state_step, step, p);
   }
@@ -111,7 +117,8 @@ struct Adam {
   template <class D, class V>
   static HWY_INLINE V root(D, const Constants<D>& k, V g, V& s0, V& s1, V& s2) {
     s0 = blend_in(s0, g, k.one_minus_beta1);
-    s1 = blend_in(s1, hn::Mul(g, g), k.one_minus_beta2);
+    // A square that overflows leaves the largest number; of an infinite one the next blend would not be a number.
+    s1 = hn::Min(k.largest, blend_in(s1, hn::Mul(g, g), k.one_minus_beta2));
     V second = s1;
     if constexpr (kAmsGrad) second = s2 = max_keep_nan(s2, s1);
     return hn::Add(hn::Sqrt(second), k.outer_epsilon);
@@ -132,7 +139,7 @@ struct Adamax {
   }
   template <class D, class V>
   static HWY_INLINE void step(D d, const Constants<D>& k, V& p, V, V root, V& s0, V&, V&) {
-    p = hn::Add(p, quotient(d, hn::Mul(k.state_step, s0), root));
+    p = hn::Add(p, bounded_quotient(d, hn::Mul(k.state_step, s0), root));
   }
 };
 
@@ -152,7 +159,7 @@ struct Adagrad {
   }
   template <class D, class V>
   static HWY_INLINE void step(D d, const Constants<D>& k, V& p, V g, V root, V&, V&, V&) {
-    p = hn::Add(p, quotient(d, hn::Mul(k.grad_step, g), root));
+    p = hn::Add(p, bounded_quotient(d, hn::Mul(k.grad_step, g), root));
   }
 };
 
@@ -187,98 +194,106 @@ struct Lion : NoRoot {
 // it.
 inline constexpr int kBlockVectors = 8;
 
-// Where vectors of a row are: parameter, states and gradient, and what the gradient is multiplied with.
+// Where a vector of a block is: how far into parameter and states, where its gradient, and what that is multiplied
+// with.
 template <class T, class V>
 struct Place {
-  T *p, *s0, *s1, *s2;
+  int64_t at;
   const T* g;
   V grad_scale;
-  HWY_INLINE Place after(int64_t i) const { return {p + i, s0 + i, s1 + i, s2 + i, g + i, grad_scale}; }
-  HWY_INLINE void next_row(int64_t ld, int64_t grad_ld) {
-    *this = after(ld);
-    g += grad_ld - ld;
-  }
+  HWY_INLINE Place after(int64_t i) const { return {at + i, g + i, grad_scale}; }
 };
 
-// Loads what an update reads, lets `apply` change it, and stores the states that it changed.
-template <class Method, bool kDecay, int kChanged, class D, class V, class Part, class Apply>
-HWY_INLINE void with_states(D d, const Constants<D>& k, const Place<hn::TFromD<D>, V>& at, Part part, Apply apply) {
-  constexpr int kStates = Method::kRootStates | Method::kStepStates;
-  V param = part.load(d, at.p);
-  V a = kStates & 1 ? part.load(d, at.s0) : param;
-  V b = kStates & 2 ? part.load(d, at.s1) : param;
-  V c = kStates & 4 ? part.load(d, at.s2) : param;
-  V grad = hn::Mul(part.load(d, at.g), at.grad_scale);
-  if constexpr (kDecay) grad = hn::MulAdd(k.decay_into_grad, param, grad);
-  apply(param, grad, a, b, c);
-  if constexpr (kChanged & 1) part.store(a, d, at.s0);
-  if constexpr (kChanged & 2) part.store(b, d, at.s1);
-  if constexpr (kChanged & 4) part.store(c, d, at.s2);
-}
+// One method on one block.
+template <class T, class Method, bool kDecay>
+class Update {
+ public:
+  using D = hn::ScalableTag<T>;
+  using V = hn::Vec<D>;
+  static constexpr int kStates = Method::kRootStates | Method::kStepStates;
+  static constexpr bool kRoots = Method::kRootStates != 0;
 
-template <class Method, bool kDecay, class D, class V, class Part>
-HWY_INLINE V take_root(D d, const Constants<D>& k, const Place<hn::TFromD<D>, V>& at, Part part) {
-  V root = k.keep;
-  if constexpr (Method::kRootStates != 0)
-    with_states<Method, kDecay, Method::kRootStates>(
-        d, k, at, part, [&](V, V grad, V& a, V& b, V& c) HWY_ATTR { root = Method::root(d, k, grad, a, b, c); });
-  return root;
-}
+  HWY_INLINE Update(const UpdateConstants<T>& constants, const UpdateBlock<T>& block)
+      : k_(D(), constants), p_(block.p), s0_(block.s0), s1_(block.s1), s2_(block.s2) {}
 
-template <class Method, bool kDecay, class D, class V, class Part>
-HWY_INLINE void take_step(D d, const Constants<D>& k, const Place<hn::TFromD<D>, V>& at, Part part, V root) {
-  with_states<Method, kDecay, Method::kStepStates>(d, k, at, part, [&](V param, V grad, V& a, V& b, V& c) HWY_ATTR {
-    if constexpr (kDecay) param = hn::Mul(param, k.keep);
-    Method::step(d, k, param, grad, root, a, b, c);
-    part.store(param, d, at.p);
-  });
-}
+  template <class Part>
+  HWY_INLINE V root(const Place<T, V>& place, Part part) const {
+    V root = k_.keep;
+    if constexpr (kRoots)
+      with_states<Method::kRootStates>(
+          place, part, [&](V, V grad, V& a, V& b, V& c) HWY_ATTR { root = Method::root(D(), k_, grad, a, b, c); });
+    return root;
+  }
+  template <class Part>
+  HWY_INLINE void step(const Place<T, V>& place, Part part, V root) const {
+    with_states<Method::kStepStates>(place, part, [&](V param, V grad, V& a, V& b, V& c) HWY_ATTR {
+      if constexpr (kDecay) param = hn::Mul(param, k_.keep);
+      Method::step(D(), k_, param, grad, root, a, b, c);
+      part.store(param, D(), p_ + place.at);
+    });
+  }
+  HWY_INLINE V grad_scale(const T* row_scale) const {
+    return row_scale ? hn::Mul(k_.grad_scale, hn::Set(D(), *row_scale)) : k_.grad_scale;
+  }
+
+ private:
+  // Loads what an update reads, lets `apply` change it, and stores the states that it changed.
+  template <int kChanged, class Part, class Apply>
+  HWY_INLINE void with_states(const Place<T, V>& place, Part part, Apply apply) const {
+    const D d;
+    V param = part.load(d, p_ + place.at);
+    V a = kStates & 1 ? part.load(d, s0_ + place.at) : param;
+    V b = kStates & 2 ? part.load(d, s1_ + place.at) : param;
+    V c = kStates & 4 ? part.load(d, s2_ + place.at) : param;
+    V grad = hn::Mul(part.load(d, place.g), place.grad_scale);
+    if constexpr (kDecay) grad = hn::MulAdd(k_.decay_into_grad, param, grad);
+    apply(param, grad, a, b, c);
+    if constexpr (kChanged & 1) part.store(a, d, s0_ + place.at);
+    if constexpr (kChanged & 2) part.store(b, d, s1_ + place.at);
+    if constexpr (kChanged & 4) part.store(c, d, s2_ + place.at);
+  }
+
+  Constants<D> k_;
+  T *p_, *s0_, *s1_, *s2_;
+};
 
 template <class T, class Method, bool kDecay>
 void update_rows(const UpdateConstants<T>& constants, const UpdateBlock<T>& block) {
-  using D = hn::ScalableTag<T>;
-  using V = hn::Vec<D>;
-  const D d;
-  const Constants<D> k(d, constants);
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  constexpr int kStates = Method::kRootStates | Method::kStepStates;
+  using U = Update<T, Method, kDecay>;
+  using V = typename U::V;
+  const U update(constants, block);
+  const typename U::D d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), block_size = kBlockVectors * lanes;
+  const auto for_block = [&](auto f) HWY_ATTR {
+#pragma GCC unroll 8
+    for (int v = 0; v < kBlockVectors; ++v) f(v, v * lanes);
+  };
   V roots[kBlockVectors];
-  for (V& root : roots) root = k.keep;
-  Place<T, V> before{};  // the block whose roots are known and whose steps are not taken
-  // States without use may be null, and are never read: the parameter stands for them.
-  const auto used = [&](T* state, int bit) { return kStates & bit ? state : block.p; };
-  Place<T, V> at{block.p, used(block.s0, 1), used(block.s1, 2), used(block.s2, 4), block.g, k.grad_scale};
-  for (int64_t row = 0; row < block.rows; ++row, at.next_row(block.param_ld, block.grad_ld)) {
-    if (block.row_scale) at.grad_scale = hn::Mul(k.grad_scale, hn::Set(d, block.row_scale[row]));
-    int64_t first = 0;
-    if constexpr (Method::kRootStates != 0) {
-      for (; first + kBlockVectors * lanes <= block.cols; first += kBlockVectors * lanes) {
-        const Place<T, V> now = at.after(first);
-        if (before.p) {
-#pragma GCC unroll 8
-          for (int v = 0; v < kBlockVectors; ++v) {
-            take_step<Method, kDecay>(d, k, before.after(v * lanes), WholeVector{}, roots[v]);
-            roots[v] = take_root<Method, kDecay>(d, k, now.after(v * lanes), WholeVector{});
-          }
-        } else {
-#pragma GCC unroll 8
-          for (int v = 0; v < kBlockVectors; ++v)
-            roots[v] = take_root<Method, kDecay>(d, k, now.after(v * lanes), WholeVector{});
-        }
+  for_block([&](int v, int64_t) HWY_ATTR { roots[v] = hn::Zero(d); });
+  Place<T, V> before{-1, nullptr, hn::Zero(d)};  // the block whose roots are known and whose steps are not taken
+  for (int64_t row = 0; row < block.rows; ++row) {
+    Place<T, V> now{row * block.param_ld, block.g + row * block.grad_ld,
+                    update.grad_scale(block.row_scale ? block.row_scale + row : nullptr)};
+    int64_t left = block.cols;
+    if constexpr (U::kRoots) {
+      for (; left >= block_size; left -= block_size, now = now.after(block_size)) {
+        if (before.at < 0)
+          for_block([&](int v, int64_t i) HWY_ATTR { roots[v] = update.root(now.after(i), WholeVector{}); });
+        else
+          for_block([&](int v, int64_t i) HWY_ATTR {
+            update.step(before.after(i), WholeVector{}, roots[v]);
+            roots[v] = update.root(now.after(i), WholeVector{});
+          });
         before = now;
       }
     }
-    for_vectors(d, block.cols - first, [&](int64_t i, auto part) HWY_ATTR {
-      const Place<T, V> here = at.after(first + i);
-      take_step<Method, kDecay>(d, k, here, part, take_root<Method, kDecay>(d, k, here, part));
+    for_vectors(d, left, [&](int64_t i, auto part) HWY_ATTR {
+      const Place<T, V> here = now.after(i);
+      update.step(here, part, update.root(here, part));
     });
   }
-  if constexpr (Method::kRootStates != 0) {
-    if (!before.p) return;
-#pragma GCC unroll 8
-    for (int v = 0; v < kBlockVectors; ++v)
-      take_step<Method, kDecay>(d, k, before.after(v * lanes), WholeVector{}, roots[v]);
-  }
+  if (U::kRoots && before.at >= 0)
+    for_block([&](int v, int64_t i) HWY_ATTR { update.step(before.after(i), WholeVector{}, roots[v]); });
 }
 
 template <class T, class Method>
