@@ -51,6 +51,11 @@ class WireReader {
     std::memcpy(&out, &value_, sizeof out);
     return out;
   }
+  float as_float() const {
+    float out;
+    std::memcpy(&out, &value_, sizeof out);
+    return out;
+  }
   std::string_view bytes() const { return bytes_; }
   bool damaged() const { return damaged_; }
 

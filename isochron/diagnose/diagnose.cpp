@@ -149,7 +149,7 @@ std::vector<Verdict> terminal_verdicts(const Case& patient, const std::vector<Fi
 }
 
 // A run whose epochs nobody counted: its steps, so many of them together, take their place.
-RunRecord in_parts(const RunRecord& run, const std::vector<Step>& steps, size_t group) {
+RunRecord in_parts(const RunRecord& run, const std::vector<Step>& steps, size_t group, double stride = 1) {
   RunRecord parts = run;
   double start = 0;
   for (size_t i = 0; i < steps.size(); i += group) {
@@ -158,8 +158,8 @@ RunRecord in_parts(const RunRecord& run, const std::vector<Step>& steps, size_t 
     part.start = start;
     double input = 0, count = 0;
     for (size_t k = i; k < std::min(i + group, steps.size()); ++k) {
-      part.seconds += steps[k].seconds;
-      input += steps[k].input_seconds.value_or(0);
+      part.seconds += stride * steps[k].seconds;
+      input += stride * steps[k].input_seconds.value_or(0);
       ++count;
     }
     // The last group may be smaller; all parts stand for as many steps.
@@ -169,6 +169,14 @@ RunRecord in_parts(const RunRecord& run, const std::vector<Step>& steps, size_t 
     parts.epochs.push_back(part);
   }
   return parts;
+}
+
+// So many steps lie between two readings, if it is always the same number.
+double stride_of(const std::vector<Step>& readings) {
+  const int64_t stride = readings[1].index - readings[0].index;
+  const auto other = [&](const Step& a, const Step& b) { return b.index - a.index != stride; };
+  const bool even = std::adjacent_find(readings.begin(), readings.end(), other) == readings.end();
+  return even && stride > 0 ? static_cast<double>(stride) : 1;
 }
 
 // The steps that traces show, the earliest trace first. How long they waited for input the rules ask the traces.
@@ -334,10 +342,12 @@ std::vector<Verdict> diagnose(const RunRecord& run) {
   if (!run.epochs.empty() || run.open_epoch) return diagnose_epochs(run);
   if (run.steps.size() >= kFewestReadings) {
     const size_t group = (run.steps.size() + kPartsOfRun - 1) / kPartsOfRun;
-    RunRecord parts = in_parts(run, run.steps, group);
+    const double stride = stride_of(run.steps);
+    RunRecord parts = in_parts(run, run.steps, group, stride);
     for (size_t i = 0; i < parts.epochs.size(); ++i)
       parts.epochs[i].index = static_cast<int>(run.steps[i * group].index);
-    std::vector<Verdict> verdicts = diagnose_epochs(parts, {.word = "step", .count = static_cast<double>(group)});
+    std::vector<Verdict> verdicts =
+        diagnose_epochs(parts, {.word = "step", .count = static_cast<double>(group) * stride});
     verdicts.front().evidence.push_back(
         fmt::format("this run counts steps, not epochs: {} readings of step times{}", run.steps.size(),
                     group > 1 ? fmt::format(", of which each {} were taken together", group) : ""));

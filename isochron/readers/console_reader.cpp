@@ -73,6 +73,13 @@ class TableReader {
   bool numbers_rows_ = false;
 };
 
+bool numbers_epoch(std::string_view text) {
+  const std::string lower_text = lowered(text);
+  if (lower_text.find("epoch") == std::string::npos) return false;
+  const auto event = plain_event(text, lower_text);
+  return event && event->epoch;
+}
+
 // What a line says when there is no bar in it.
 std::optional<LogEvent> read_event(std::string_view text, std::string_view lower_text, TableReader& table) {
   if (auto event = match_log_family(text, lower_text)) {
@@ -124,7 +131,11 @@ struct ConsoleReader::State {
     if (is_our_note(line.text)) return;
     const auto stamp = find_timestamp(line.text);
     std::string_view text = line.text;
-    if (stamp) {
+    std::string around;
+    if (stamp && numbers_epoch(text.substr(0, stamp->begin))) {  // "Epoch: 3 [2026-11-15 09:01:00] | (0:01:07)"
+      around = std::string(text.substr(0, stamp->begin)).append(text.substr(std::min(stamp->end, text.size())));
+      text = around;
+    } else if (stamp) {
       text.remove_prefix(std::min(stamp->end, text.size()));
       const size_t message = text.find_first_not_of(" \t]|:).");
       text.remove_prefix(std::min(message, text.size()));

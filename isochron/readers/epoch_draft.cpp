@@ -1,6 +1,7 @@
 #include "isochron/readers/epoch_draft.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace isochron {
 namespace {
@@ -95,7 +96,11 @@ std::optional<double> EpochDraft::bars_end() const {
 void EpochDraft::add_step(const LogEvent& event, std::optional<double> time) {
   if (event.steps) steps = event.steps;
   if (event.elapsed) elapsed = event.elapsed;
-  if (event.mean_step_time) mean_step = event.mean_step_time;
+  // A meter that nobody resets goes on with the mean of all epochs: its first one has more than the first step.
+  constexpr double kOwn = 0.1;
+  if (event.mean_step_time && event.step_time && event.step.value_or(2) <= 1 && !first_step)
+    mean_of_run = std::abs(event.mean_step_time->value - event.step_time->value) > kOwn * event.step_time->value;
+  if (event.mean_step_time && !mean_of_run) mean_step = event.mean_step_time;
   if (event.mean_data_time) mean_input = event.mean_data_time;
   if (event.examples) examples = event.examples;
   if (!event.step) return;
@@ -103,7 +108,7 @@ void EpochDraft::add_step(const LogEvent& event, std::optional<double> time) {
     first_step = event.step;
     first_step_time = time;
   }
-  const int64_t covered = last_step ? *event.step - *last_step : std::max<int64_t>(*event.step, 1);
+  const int64_t covered = *event.step - last_step.value_or(std::min(steps_before, *event.step - 1));
   if (covered > 0 && covered < 100000000) {
     if (event.step_time) {
       step_seconds += event.step_time->value * static_cast<double>(covered);
@@ -118,6 +123,10 @@ void EpochDraft::add_step(const LogEvent& event, std::optional<double> time) {
   last_step = event.step;
   last_step_time = time;
   if (steps && *last_step >= *steps && time) end = time;
+}
+
+std::optional<int64_t> EpochDraft::steps_told() const {
+  return last_step ? std::optional<int64_t>(*last_step - steps_before) : std::nullopt;
 }
 
 bool EpochDraft::steps_done() const {
@@ -149,7 +158,7 @@ std::optional<Measured> EpochDraft::by_bars() const {
 }
 
 std::optional<Measured> EpochDraft::by_steps() const {
-  const auto count = steps ? steps : last_step;
+  const auto count = steps ? steps : std::max(steps_told(), std::optional<int64_t>(steps_covered));
   if (elapsed && elapsed->value > 0) {
     // The clock of the last line about a step, drawn out to the last step.
     const bool more = steps && last_step && *last_step > 0 && *steps > *last_step;
@@ -202,7 +211,7 @@ std::optional<double> EpochDraft::first_step_seconds() const {
 
 std::optional<double> EpochDraft::waited_for_input() const {
   if (input) return input;
-  const auto count = steps ? steps : last_step;
+  const auto count = steps ? steps : steps_told();
   if (!count) return std::nullopt;
   if (mean_input) return mean_input->value * static_cast<double>(*count);
   if (inputs_covered > 0) return input_seconds / static_cast<double>(inputs_covered) * static_cast<double>(*count);

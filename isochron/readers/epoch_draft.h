@@ -52,17 +52,21 @@ struct EpochDraft {
   std::optional<double> after_bars;  // what passed between them and the next epoch, where a clock tells
   // From lines about steps:
   std::optional<int64_t> first_step, last_step, steps;
+  int64_t steps_before = 0;                               // where steps are counted on from epoch to epoch
   int64_t stride = 0;                                     // between the last two such lines
   std::optional<double> first_step_time, last_step_time;  // on the log's clock
   double step_seconds = 0, input_seconds = 0;             // summed over the steps such lines cover
   int64_t steps_covered = 0, inputs_covered = 0;
   std::optional<Measured> mean_step, mean_input;  // over the epoch so far
+  bool mean_of_run = false;                       // printed means are those of all epochs so far
   std::optional<double> input;                    // waited for data in all, as told at the epoch's end
   std::optional<Measured> elapsed;                // since its beginning, as step lines say
   std::optional<double> examples, tokens;
   std::map<std::string, double> metrics;
 
   void add_step(const LogEvent& event, std::optional<double> time);
+  // How many steps the last line about one is on from the epoch's beginning.
+  std::optional<int64_t> steps_told() const;
   // The last step was told, or would have been by the next line about one.
   bool steps_done() const;
   // When its last bar was drawn last, if the log's clock went as that of its bars.

@@ -42,13 +42,61 @@ const Points* epoch_points(const EventSeries& series, const Points* steps, size_
     if (points.size() < 2 || !rises(points) || &points == steps) continue;
     if (points.back().step - points.front().step + 1 != static_cast<int64_t>(points.size())) continue;
     if (expected > 0 ? points.size() != expected : steps && steps->size() < 4 * points.size()) continue;
-    if (!steps && expected == 0 &&
+    if (!steps && expected == 0 && tag.find("epoch") == std::string::npos &&
         (points.back().wall - points.front().wall) / static_cast<double>(points.size()) < 0.5)
       continue;
     // The last one written in an epoch closes it.
     if (!best || points.back().wall > best->back().wall) best = &points;
   }
   return best;
+}
+
+// Seconds a step takes where no epoch ends.
+double usual_step(const Points& points) {
+  std::vector<double> gaps;
+  for (size_t i = 1; i < points.size(); ++i)
+    if (points[i].value == points[i - 1].value && points[i].step > points[i - 1].step)
+      gaps.push_back((points[i].wall - points[i - 1].wall) / static_cast<double>(points[i].step - points[i - 1].step));
+  return median_of(std::move(gaps));
+}
+
+// Lightning and Hugging Face's Trainer write beside every other scalar which epoch it is, as a number or a fraction. An
+// epoch ends where the next one begins its first step, or where the fraction passes a whole number; after the last one
+// as much is taken to follow as after the one before.
+Points ends_by_counter(const EventSeries& series) {
+  for (const auto& [tag, points] : series.tags) {
+    if (!tag.ends_with("/epoch") && tag != "epoch") continue;
+    const auto falls = [](const ScalarPoint& a, const ScalarPoint& b) { return b.value < a.value || b.wall < a.wall; };
+    const auto whole = [](const ScalarPoint& p) { return p.value == std::floor(p.value); };
+    if (points.size() < 2 || !(points.front().value >= 0) || !(points.back().value < 1e6) ||
+        std::adjacent_find(points.begin(), points.end(), falls) != points.end())
+      continue;
+    const bool numbers = std::all_of(points.begin(), points.end(), whole);
+    const double usual = usual_step(points);
+    Points ends;
+    double behind = 0;  // between the last point of an epoch and the first step of the next one: validation, callbacks
+    for (size_t i = 1; i < points.size(); ++i) {
+      const ScalarPoint &before = points[i - 1], &now = points[i];
+      if (numbers && now.value > before.value) {
+        behind = std::max(0.0, now.wall - before.wall - usual * static_cast<double>(now.step - before.step));
+        ends.push_back({static_cast<int64_t>(before.value) + 1, before.wall + behind});
+      } else if (!numbers && std::floor(now.value) > std::floor(before.value))
+        ends.push_back({static_cast<int64_t>(now.value), before.wall + (std::floor(now.value) - before.value) /
+                                                                           (now.value - before.value) *
+                                                                           (now.wall - before.wall)});
+    }
+    // The last one is told to its end if it has as many points as the one before.
+    if (numbers && !ends.empty()) {
+      const auto told = [&](double value) {
+        return std::count_if(points.begin(), points.end(), [&](const ScalarPoint& p) { return p.value == value; });
+      };
+      const double last = points.back().value;
+      if (told(last) >= told(static_cast<double>(ends.back().step - 1)))
+        ends.push_back({static_cast<int64_t>(last) + 1, points.back().wall + behind});
+    }
+    if (ends.size() >= 2 && rises(ends)) return ends;
+  }
+  return {};
 }
 
 std::vector<Step> steps_of(const Points& points, double zero) {
@@ -63,6 +111,18 @@ std::vector<Step> steps_of(const Points& points, double zero) {
     steps.push_back(step);
   }
   return steps;
+}
+
+// Scalars of validation written for some epochs only show which of them were validated.
+void note_validation(RunRecord& run, const EventSeries& series, int64_t first) {
+  for (const auto& [tag, points] : series.tags) {
+    if (!is_validation(tag) || points.size() >= run.epochs.size()) continue;
+    for (const ScalarPoint& point : points) {
+      const int64_t position = point.step - first;
+      if (position >= 0 && position < static_cast<int64_t>(run.epochs.size()))
+        run.epochs[static_cast<size_t>(position)].metrics.emplace(tag, point.value);
+    }
+  }
 }
 
 // Places the first and last step of each epoch. `per_epoch` steps each, the first of them numbered `first`.
@@ -114,26 +174,32 @@ void check_clock(RunRecord& run, const Points& points) {
 
 }  // namespace
 
+std::string framework_of(const EventSeries& series, const std::string& otherwise) {
+  return series.keras ? "keras" : series.plain ? "torch" : otherwise;
+}
+
 RunRecord record_of(const EventSeries& series) {
   RunRecord run;
   run.source = "tfevents";
-  if (series.keras) run.framework = "keras";
+  run.framework = framework_of(series);
   const double zero = series.first_wall;
   run.wall_start = zero;
   const Points* steps = step_points(series);
   if (steps) run.steps = steps_of(*steps, zero);
-  const Points* ends = epoch_points(series, steps, 0);
-  if (!ends) return run;
+  const Points* written = epoch_points(series, steps, 0);
+  const Points ends = written ? *written : ends_by_counter(series);
+  if (ends.empty()) return run;
   double before = zero;
-  for (const ScalarPoint& point : *ends) {
+  for (const ScalarPoint& point : ends) {
     Epoch epoch;
-    epoch.index = static_cast<int>(point.step - ends->front().step + std::max<int64_t>(ends->front().step, 1));
+    epoch.index = static_cast<int>(point.step - ends.front().step + std::max<int64_t>(ends.front().step, 1));
     epoch.start = before - zero;
     epoch.seconds = point.wall - before;
     before = point.wall;
     run.epochs.push_back(epoch);
   }
   run.seconds = before - zero;
+  note_validation(run, series, ends.front().step);
   // Keras opens the file as training begins, others at any time before it: then only steps tell when the first epoch
   // began.
   if (!steps && !series.keras) run.epochs.erase(run.epochs.begin());

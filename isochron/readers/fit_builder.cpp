@@ -18,11 +18,13 @@ constexpr size_t kMostFacts = 2000;
 constexpr size_t kMostMetrics = 64;
 constexpr int64_t kLargestIndex = 100000000;
 
-// Lightning's lines also look like torch's, Keras' like TensorFlow's: the more special name stays.
+// Lightning's lines also look like torch's, Keras' like TensorFlow's: the more special name stays. TensorFlow says its
+// name wherever it is imported, by TensorBoard for one.
 int speciality(std::string_view framework) {
-  if (framework == "lightning") return 3;
-  if (framework == "keras") return 2;
-  return framework.empty() ? 0 : 1;
+  if (framework == "lightning") return 4;
+  if (framework == "keras") return 3;
+  if (framework == "tensorflow") return 1;
+  return framework.empty() ? 0 : 2;
 }
 
 // Numbers that no training reaches are junk.
@@ -179,6 +181,13 @@ void FitBuilder::end_epoch(const LogEvent& event, std::optional<double> time) {
     draft.printed_at = event.step;
     draft.train_part = event.train_part;
   }
+  // "Epoch 3 | Training | Elapsed 1:20", "Epoch 3 | Validation | Elapsed 0:05": a clock that went back is another one.
+  if (event.valid_part && event.clock && draft.clock && event.clock->value < draft.clock->value) {
+    draft.validation = event.clock;
+    draft.clock = *draft.clock + *event.clock;
+    if (time) draft.end = time;
+    return;
+  }
   if (!draft.printed && fit().pending_time) draft.printed = fit().pending_time;
   fit().pending_time.reset();
   if (event.clock) draft.clock = event.clock;
@@ -210,13 +219,27 @@ void FitBuilder::add_step(const LogEvent& event, std::optional<double> time) {
     if (!fresh && draft->ended) return;
     if (fresh && !draft->begin) draft->begin = began;
   }
-  if (draft && !draft->ended) draft->add_step(event, time);
+  if (draft && !draft->ended) {
+    // Steps may be counted on from epoch to epoch.
+    if (auto& drafts = fit().drafts; drafts.size() > 1 && !draft->first_step && !event.steps) {
+      const int64_t before = drafts[drafts.size() - 2].last_step.value_or(0);
+      if (event.step.value_or(0) > before) draft->steps_before = before;
+    }
+    draft->add_step(event, time);
+  }
   // Runs that count steps only are told by windows of steps.
   auto& windows = fit().windows;
+  // Where only a clock tells, between two readings so much must pass that its resolution does not matter.
+  constexpr double kResolutions = 20;
+  const auto reading = event.clock ? std::optional<double>(event.clock->value) : time;
+  const double coarse = kResolutions * (event.clock ? event.clock->width() : clock_resolution_);
+  const auto last_reading = fit().step_reading;
+  if (event.step && reading && !draft && (!last_reading || std::abs(*reading - last_reading->second) >= coarse))
+    fit().step_reading = {*event.step, *reading};
   Step window;
   window.epoch = draft && !draft->ended ? static_cast<int>(draft->index) : 0;
   const int64_t before = windows.empty() ? 0 : windows.back().index;
-  window.index = event.step.value_or(before);
+  window.index = event.step.value_or(before + event.window_steps.value_or(0));
   const double covered = static_cast<double>(event.window_steps.value_or(std::max<int64_t>(window.index - before, 1)));
   if (event.step_time)
     window.seconds = event.step_time->value;
@@ -224,8 +247,13 @@ void FitBuilder::add_step(const LogEvent& event, std::optional<double> time) {
     window.seconds = event.window_time->value / covered;
   else if (event.rate && event.rate->value > 0)
     window.seconds = 1 / event.rate->value;
+  else if (!draft && event.step && reading && last_reading && *event.step > last_reading->first &&
+           *reading - last_reading->second >= coarse)
+    window.seconds = (*reading - last_reading->second) / static_cast<double>(*event.step - last_reading->first);
   else
     return;
+  if (window.seconds < 0 || (!windows.empty() && event.step == before && window.seconds == windows.back().seconds))
+    return;  // a clock set back, or two loggers that say the same
   if (event.data_time) window.input_seconds = event.data_time->value;
   if (time) window.start = *time - window.seconds * covered;
   if (windows.size() >= kMostWindows) {  // keep every other one
@@ -323,6 +351,10 @@ void FitBuilder::add_bar(const Bar& bar, std::optional<double> time) {
 void FitBuilder::add(const LogEvent& event, std::optional<double> time) {
   const bool named = has_epoch(event) && !event.vague;
   if (event.vague && fit().named) return;
+  if (event.loose && !fit().drafts.empty()) {
+    if (time) note_time(*time);
+    return;
+  }
   if (event.bare && !counts_on(event)) return;
   if (named && !fit().named) {
     const auto vague = [](const EpochDraft& draft) { return draft.vague; };
@@ -367,7 +399,11 @@ void FitBuilder::add(const LogEvent& event, std::optional<double> time) {
             points.size() < kMostEpochs)
           points.emplace_back(*event.step, time ? Measured::exact(*time) : *event.elapsed);
       } else if (event.role == LogEvent::Role::validation) {
-        if (EpochDraft* draft = current()) add_inner_bar(*draft, event, event.framework == "keras", time);
+        if (EpochDraft* draft = current()) {
+          add_inner_bar(*draft, event, event.framework == "keras", time);
+          // Lines about steps end an epoch at its last one; what it validates then is its own as well.
+          if (draft->end && draft->last_step_time && time && !draft->train) draft->end = std::max(*draft->end, *time);
+        }
       } else {
         add_train_bar(event, event.framework == "keras", time);
       }

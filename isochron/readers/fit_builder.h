@@ -56,7 +56,8 @@ class FitBuilder {
     std::optional<Measured> pending_time;  // an epoch's time that came before its line
     EpochsBar epochs_bar;
     std::vector<Position> positions;
-    std::vector<Step> windows;  // lines about steps, outside epochs too
+    std::vector<Step> windows;                               // lines about steps, outside epochs too
+    std::optional<std::pair<int64_t, double>> step_reading;  // the last step without an epoch, and when it was
     std::optional<Measured> run_time;
     std::optional<double> run_epochs;    // as told at its end
     std::optional<double> before_first;  // the last time seen before the first epoch

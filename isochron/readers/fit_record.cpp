@@ -184,6 +184,8 @@ void FitBuilder::take_part_of_epoch(Fit& fit, const std::vector<std::pair<double
   fit.drafts.clear();
   if (fit.run_time) return;
   last.index = 1;
+  last.ended = false;
+  last.train->steps = std::max<int64_t>(std::llround(per_epoch), last.train->step + 1);
   fit.drafts.push_back(std::move(last));
 }
 
@@ -218,7 +220,11 @@ void FitBuilder::take_running_bar(Fit& fit) {
   const auto one_bar = [&](auto first, auto last) {
     return std::adjacent_find(first, last, [&](const auto& a, const auto& b) { return !goes_on(a, b); }) == last;
   };
-  if (drafts.size() < 2 || !one_bar(drafts.begin(), drafts.end())) return;
+  // Behind a bar that is done an epoch may still be named, as the one that was reached.
+  const bool named_behind = drafts.size() > 2 && !drafts.back().train && !drafts.back().printed &&
+                            drafts[drafts.size() - 2].train && drafts[drafts.size() - 2].train->complete();
+  if (drafts.size() < 2 || !one_bar(drafts.begin(), drafts.end() - (named_behind ? 1 : 0))) return;
+  if (named_behind) drafts.pop_back();
   for (size_t i = drafts.size(); i-- > 0;) {
     const BarState now = *drafts[i].train;
     const bool open = i + 1 == drafts.size() && !now.complete();

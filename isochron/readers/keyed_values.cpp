@@ -67,6 +67,7 @@ std::optional<LogEvent> keyed_event(const KeyedValues& values) {
   const bool trainer = std::any_of(values.begin(), values.end(), [](const auto& value) {
     return is_one_of(value.first, {"grad_norm", "train_runtime", "eval_runtime", "train_samples_per_second"});
   });
+  if (trainer) event.framework = "torch";
   for (const auto& [name, text] : values) {
     const std::string key = plain_key(name);
     if (tells_time(key)) {

@@ -32,6 +32,7 @@ struct LogEvent {
   bool within = false;         // tells only of an epoch that is under way
   bool vague = false;          // counts epochs unless others on other lines are called so
   bool bare = false;           // and its number is all there is: only counting on makes it one
+  bool loose = false;          // a line about a step that counts only where nothing is told of epochs
   bool train_part = false;     // its time seems to be that of training alone,
   bool valid_part = false;     // or that of validation
   std::optional<int64_t> epoch;

@@ -40,7 +40,7 @@ constexpr Family kFamilies[] = {
     {"paddle", Kind::step,
      R"(epoch: \[{epoch}(/{epochs})?\](,)? \[ {step}/{steps}\] ~batch_cost: {step_time}(,)? (data|reader)_cost: {data_time})"},
     {"paddle", Kind::step,
-     R"(epoch: \[{epoch}/{epochs}\], ~global_step: {} ~avg_reader_cost: {data_time}, avg_batch_cost: {step_time})"},
+     R"(epoch: \[{epoch}/{epochs}\], ~global_step: {step}, ~avg_reader_cost: {data_time}, avg_batch_cost: {step_time})"},
     // OpenMMLab: Epoch [1][200/626]  lr: …, eta: 1 day, 1:32:11, time: 1.473, data_time: 0.449
     {"torch", Kind::step, R"(epoch \[{epoch}\]\[ {step}/{steps}\] ~ time: {step_time}(,)? data_time: {data_time})"},
     {"torch", Kind::step,
@@ -63,8 +63,10 @@ constexpr Family kFamilies[] = {
     {"torch", Kind::run_end, R"(^ training time {run_time})"},
     // ImageNet meters: Epoch: [0][ 10/2500] Time 0.225 ( 9.306) Data 0.000 ( 0.709)
     {"torch", Kind::step,
-     R"(epoch: \[{epoch}\]\[ {step}/{steps}\] ~time {} \( {mean_step_time}\) ~data {} \( {mean_data_time}\))"},
-    {"torch", Kind::step, R"(epoch: \[{epoch}\]\[ {step}/{steps}\] ~time(:)? {} \( {mean_step_time}\))"},
+     R"(epoch: \[{epoch}\]\[ {step}/{steps}\] ~time {step_time} \( {mean_step_time}\) ~data {} \( {mean_data_time}\))"},
+    {"torch", Kind::step, R"(epoch: \[{epoch}\]\[ {step}/{steps}\] ~time(:)? {step_time} \( {mean_step_time}\))"},
+    {"torch", Kind::step,
+     R"(epoch: \[{epoch}/{epochs}\]\[ {step}/{steps}\] data {} \( {mean_data_time}\) batch {step_time} \( {mean_step_time}\))"},
     {"torch", Kind::progress, R"(^ test: \[ {step}/{steps}\])", Role::validation},
     // Swin and its descendants: Train: [0/300][10/1251] eta 1:22:11 lr … time 0.45 (0.50)
     {"torch", Kind::step, R"(train: \[{epoch}/{epochs}\]\[ {step}/{steps}\] ~time {} \( {mean_step_time}\))"},
@@ -72,6 +74,9 @@ constexpr Family kFamilies[] = {
     // timm: Train: 0 [  50/73 ( 70%)]  Loss: …  Time: 0.320s, 400.32/s  (0.470s, 272.1/s)  …  Data: 0.217 (0.047)
     {"torch", Kind::step,
      R"(train: {epoch} \[ {step}/{steps} ~ time: {}s, ~\( {mean_step_time}, ~ data: {} \( {mean_data_time}\))"},
+    // OpenPCDet: Train:    1/80 (  1%) [  50/928 (  5%)]  Loss: … Data time: 0.01(0.02)  …  Batch time: 0.42(0.43)
+    {"torch", Kind::step,
+     R"(train: {epoch}/{epochs} \( {}%\) \[ {step}/{steps} ~data time: {}\({mean_data_time}\) ~batch time: {}\({mean_step_time}\))"},
     // Flair: epoch 1 - iter 21/219 - loss 1.2 - time (sec): 4.01 - samples/sec: 19.11
     {"torch", Kind::step,
      R"(epoch {epoch} - iter {step}/{steps} - ~time \(sec\): {elapsed} - samples/sec: {examples_rate})"},
@@ -80,6 +85,13 @@ constexpr Family kFamilies[] = {
     // TensorFlow Estimator: loss = 8.1, step = 100 (1373.1 sec)
     {"tensorflow", Kind::step, R"(loss = {}, step = {step} \({window_time}\))"},
     {"tensorflow", Kind::step, R"(global_step/sec: {rate})"},
+    // TensorFlow Object Detection API: Step 100 per-step time 0.512s
+    {"tensorflow", Kind::step, R"(step {step} per-step time {step_time})"},
+    // OpenNMT: Step 50/100000; acc: 21.3; ppl: 234.1; …; 16000/16400 tok/s;  12 sec (since the run began)
+    {"torch", Kind::step, R"(step {step}/ {steps}; ~tok/s; {clock})"},
+    // Tacotron 2: Train loss 120 0.431 Grad Norm 1.21 2.00s/it
+    {"torch", Kind::step, R"(train loss {step} {} grad norm {} {step_time}/it)"},
+    {"", Kind::step, R"(time( taken)? for {window_steps} steps(:|=)? {window_time})"},
     // nanoGPT: iter 100: loss 3.48, time 10538.35ms
     {"torch", Kind::step, R"(iter {step}: loss {}, time {step_time})"},
     // Darknet: 1000: 0.15, 0.18 avg loss, 0.0026 rate, 26.37 seconds, 64000 images
@@ -118,10 +130,12 @@ constexpr Family kFamilies[] = {
     {"", Kind::epoch_end,
      R"(time( taken| consuming| cost| spent)?( for| of)? epoch {epoch}( is| was|:|=)(:)? {epoch_time})"},
     {"", Kind::epoch_end,
-     R"(time( taken| cost| elapsed)?( for| of| per)( 1| one| an| the| this)? epoch( is| was)?(:|=)? {epoch_time})"},
+     R"(time( taken| cost| elapsed)?( for| of| per| this)( 1| one| an| the| this)? epoch( is| was)?(:|=)? {epoch_time})"},
     {"", Kind::epoch_end, R"(\[100%\] in {epoch_time})"},
     // Below an epoch's header, one thing a line: "time taken: 3.4s", "took 3.4 s", "seconds: 3.4"
     {"", Kind::epoch_end, R"(^ (time( taken)?|took|seconds|duration|elapsed)(:|=)? {epoch_time} $)", Role::train, true},
+    // and what Julia's @time prints: 80.1 seconds (12.3 M allocations: 1.2 GiB, 3.10% gc time)
+    {"", Kind::epoch_end, R"(^ {epoch_time} \({}( k| m| g)? allocations)", Role::train, true},
     {"", Kind::epoch_end, R"(epoch time( taken)?(:|=)? {epoch_time})"},
     {"", Kind::epoch_end, R"(epoch (complete|completed|finished|done|took)( in)?(:)? {epoch_time})"},
     // The PyTorch MNIST example: Train Epoch: 1 [6400/60000 (11%)]  Loss: 0.5

@@ -34,32 +34,6 @@ constexpr auto kRows = std::to_array<Row>({
     {"profiler.stop", "profiling stopped"},
     {"profiler.stop", "profiler session tear down"},
     {"profiler.stop", "profiler session collecting"},
-    {"checkpoint", "finished saving model"},
-    {"checkpoint", "saving model"},
-    {"checkpoint", "saving checkpoint"},
-    {"checkpoint", "saved checkpoint"},
-    {"checkpoint", "checkpoint saved"},
-    {"checkpoint", "saving model checkpoint"},
-    {"checkpoint", "model saved"},
-    {"checkpoint", "saved model"},
-    {"checkpoint", "saving weights"},
-    {"checkpoint", "writing checkpoint"},
-    {"checkpoint", "checkpoint written"},
-    {"checkpoint", "snapshot written"},
-    {"checkpoint", "snapshot saved"},
-    {"checkpoint", "saved snapshot"},
-    {"checkpoint", "saving snapshot"},
-    {"checkpoint", "saved", ".pt"},
-    {"checkpoint", "saved", ".ckpt"},
-    {"checkpoint", "saved", ".h5"},
-    {"checkpoint", "saved", ".keras"},
-    {"checkpoint", "saving", ".pt"},
-    {"checkpoint", "saving", ".ckpt"},
-    {"checkpoint", "saving", ".keras"},
-    {"checkpoint", "saving state"},
-    {"checkpoint", "writing weights"},
-    {"checkpoint", "weights saved"},
-    {"checkpoint", "wrote checkpoint"},
     {"graph.compile", "compiled cluster using xla"},
     {"graph.compile", "compiling the model"},
     {"graph.compile", "compiling model"},
@@ -100,7 +74,12 @@ constexpr auto kRows = std::to_array<Row>({
     {"oom", "detected 1 oom", "", true},
     {"oom", "oom_kill", "", true},
     {"oom", "oom-kill", "", true},
+    {"oom", "oomkilled", "", true},
+    {"oom", "not enough memory", "", true},
+    {"oom", "out of memory while trying to allocate", "", true},
     {"killed", "slurmstepd: error:", "cancelled at", true},
+    {"killed", "exit code 137", "", true},
+    {"killed", "interrupted by signal", "sigkill", true},
     {"oom", "out-of-memory", "", true},
     {"worker.died", "dataloader worker", "exited unexpectedly", true},
     {"worker.died", "dataloader worker", "killed by signal", true},
@@ -116,6 +95,10 @@ constexpr auto kRows = std::to_array<Row>({
     {"worker.timeout", "dataloader timed out after", "", true},
     {"crash", "segmentation fault", "", true},
     {"crash", "core dumped", "", true},
+    {"crash", "llvm error:", "", true},
+    {"crash", "check failed:", "", true},
+    {"crash", "exit code 134", "", true},
+    {"crash", "exit code 139", "", true},
     {"crash", "fatal python error", "", true},
     {"crash", "terminate called after throwing", "", true},
     {"crash", "bus error", "", true},
@@ -163,7 +146,11 @@ constexpr auto kRows = std::to_array<Row>({
     {"work.changed", "curriculum"},
     {"validation", "running validation"},
     {"validation", "validation:"},
+    {"validation", "validating"},
     {"validation", "evaluating"},
+    {"validation", "[val]"},
+    {"validation", "[valid]"},
+    {"validation", "[eval]"},
     {"validation", "***** running evaluation"},
 });
 
@@ -200,6 +187,23 @@ const NeedleIndex& notice_index() {
   return index;
 }
 
+// "saved out/model.pt", "=> writing weights", "-> checkpoint 3": a verb and what it is done to, or the word alone where
+// nobody loads one.
+bool tells_of_saving(std::string_view line) {
+  constexpr size_t kLongest = 400;
+  if (line.size() > kLongest) return false;
+  const bool saves = has_any(line, {"saving", "saved", "save ", "writing", "written", "wrote ", "dumped", "dumping",
+                                    "stored ", "storing", "exported", "exporting"});
+  if (has_any(line, {"not saved", "to be saved", "will be saved", "would be saved", "run data is saved"})) return false;
+  if (saves && has_any(line, {"model", "checkpoint", "ckpt", "snapshot", "weights", "state", ".pt", ".h5", ".keras",
+                              ".ckpt", ".npz", ".safetensors", ".onnx", ".pkl", ".bin"}))
+    return true;
+  return has_any(line, {"checkpoint"}) &&
+         !has_any(line,
+                  {"load", "restor", "resum", "from", "no checkpoint", "gradient", "every", "warn", "import", "find",
+                   "found", "callback", "activation", "checkpoint=", "checkpoint:", "checkpoint_", "checkpointing"});
+}
+
 // "done", "Finished!", "[22:10:41] INFO - all done": what programs say when they end, behind a logger's prefix or
 // alone.
 bool is_last_word(std::string_view words) {
@@ -231,10 +235,14 @@ LineNotices match_notices(std::string_view line_lower) {
     return out;
   }
   const std::string_view words = trimmed(line_lower);
+  if (tells_of_saving(words)) {
+    out.notice = Notice{"checkpoint", false};
+    return out;
+  }
   if (is_last_word(words)) out.notice = Notice{"finished", false};
-  // A shell names the command behind it: "run.sh: line 3:  4711 Killed    python train.py".
-  const bool by_shell =
-      words.find(": line ") != std::string_view::npos && words.find(" killed  ") != std::string_view::npos;
+  // A shell names the command behind it: "run.sh: line 3:  4711 Killed    python train.py", "zsh: killed     python".
+  const bool by_shell = words.starts_with("zsh: killed") || (words.find(": line ") != std::string_view::npos &&
+                                                             words.find(" killed  ") != std::string_view::npos);
   if (words == "killed" || words == "terminated" || words.ends_with(" killed") || words.ends_with(": killed") ||
       by_shell)
     out.notice = Notice{"killed", true};

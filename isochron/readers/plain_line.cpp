@@ -103,7 +103,9 @@ std::optional<Mention> find_other_word(std::string_view line, std::string_view l
   for (const Word word :
        {Word{"ep", false}, Word{"e", false, true}, Word{"epoch_", false}, Word{"round", true}, Word{"pass", true},
         Word{"cycle", true}, Word{"\u7b2c", false}, Word{"\u00e9poca", false}, Word{"\u00c9poca", false},
-        Word{"\u044d\u043f\u043e\u0445\u0430", false}, Word{"\u042d\u043f\u043e\u0445\u0430", false}}) {
+        Word{"epoca", false}, Word{"epoka", false}, Word{"\u00e9poque", false}, Word{"\u00c9poque", false},
+        Word{"\u044d\u043f\u043e\u0445\u0430", false}, Word{"\u042d\u043f\u043e\u0445\u0430", false},
+        Word{"\u30a8\u30dd\u30c3\u30af", false}, Word{"\uc5d0\ud3ed", false}, Word{"\uc5d0\ud3ec\ud06c", false}}) {
     const size_t at = lower_line.find(word.text);
     if (at == npos || (at > 0 && is_word(line[at - 1]))) continue;
     Scanner scan(line, at + word.text.size());
@@ -214,15 +216,17 @@ void find_step(std::string_view line, std::string_view lower_line, size_t after_
         return;
       }
   }
-  for (const std::string_view word : {"step", "batch", "iteration", "iters", "iter", "minibatch", "it"}) {
+  for (const std::string_view word : {"step", "batch", "iteration", "iters", "iter", "minibatch", "it", "sample"}) {
     for (size_t at = lower_line.find(word); at != npos; at = lower_line.find(word, at + 1)) {
       if (at > 0 && (is_word(line[at - 1]) || line[at - 1] == '/')) continue;
       Scanner scan(line, at + word.size());
       skip_separators(scan, " :=#[(", 4);
       const auto step = scan.count();
       if (!step || scan.peek() == '.' || is_letter(scan.peek())) continue;
+      const auto total = total_after(scan);
+      if (word == "sample" && !total) continue;  // "sample 7" may be any
       event.step = step;
-      event.steps = total_after(scan);
+      event.steps = total;
       return;
     }
   }
@@ -239,6 +243,19 @@ void note_part(std::string_view lower_text, LogEvent& event) {
   const std::string_view about = lower_text.substr(std::min(lower_text.find_first_not_of(" :|-,]"), lower_text.size()));
   event.train_part = about.starts_with("train");
   event.valid_part = about.starts_with("val") || about.starts_with("eval") || about.starts_with("test");
+}
+
+// "step 400/10000 loss 3.1 lr 1e-4": of a run that counts no epochs.
+std::optional<LogEvent> step_event(std::string_view line, std::string_view lower_line) {
+  LogEvent event;
+  if (!has_any(lower_line, {"loss", "ppl", "perplexity"})) return std::nullopt;
+  find_step(line, lower_line, line.size(), event);
+  if (!event.step) return std::nullopt;
+  if (const auto time = find_quantities(line, lower_line, 0, event).time; time && !event.step_time)
+    event.step_time = time;
+  event.kind = LogEvent::Kind::step;
+  event.loose = true;
+  return event;
 }
 
 // Below an epoch's header: "  train: loss 0.3 (1.9 s)", "  valid: loss 0.2 (0.4 s)".
@@ -267,7 +284,10 @@ std::optional<LogEvent> plain_event(std::string_view line, std::string_view lowe
     event.bare = vague.has_value();
   }
   if (is_notice(lower_line)) return std::nullopt;
-  if (!epoch && !vague) return part_event(line, lower_line);
+  if (!epoch && !vague) {
+    auto part = part_event(line, lower_line);
+    return part ? part : step_event(line, lower_line);
+  }
   const Mention mention = epoch ? *epoch : *vague;
   find_step(line, lower_line, mention.end, event);
   Quantities quantities = find_quantities(line, lower_line, mention.end, event);
@@ -319,16 +339,10 @@ void read_label(std::string_view label, LogEvent& event) {
     event.labelled = true;
     return;
   }
-  event.labelled = event.epoch.has_value() || text.find("train") != npos;
-  if (!event.epoch && text.find("epoch") != npos) {
-    event.role = LogEvent::Role::epochs;
-    event.labelled = true;
-    return;
-  }
+  event.labelled = event.epoch.has_value() || has_any(text, {"train", "epoch"});
   if (event.epoch) return;
-  // "train 1/6", and ultralytics' "1/20  5.66G  1.23 …"
-  const bool train = event.labelled;
-  for (size_t at = 0; at < text.size(); ++at) {
+  // "train 1/6", "1/4 * Epoch (train)", and ultralytics' "1/20  5.66G  1.23 …"
+  for (size_t at = 0; at < text.size() && text.find("epochs") == npos; ++at) {
     if (!is_digit(text[at]) || (at > 0 && (is_word(text[at - 1]) || text[at - 1] == '.'))) continue;
     Scanner scan(text, at);
     const auto number = scan.count();
@@ -337,7 +351,7 @@ void read_label(std::string_view label, LogEvent& event) {
     scan.skip_spaces();
     Scanner memory = scan;
     const bool yolo = memory.number() && memory.literal("g");
-    if (train || yolo) {
+    if (event.labelled || yolo) {
       event.epoch = number;
       event.epochs = total;
       event.labelled = true;
@@ -345,6 +359,7 @@ void read_label(std::string_view label, LogEvent& event) {
     }
     return;
   }
+  if (text.find("epoch") != npos) event.role = LogEvent::Role::epochs;
 }
 
 }  // namespace isochron

@@ -87,7 +87,22 @@ bool read_counts_before(std::string_view line, size_t from, size_t end, Bar& bar
     bar.event.steps = scaled_count(scan);
     return bar.event.steps && scan.position() == end;
   }
-  return scan.position() < end && end - scan.position() < 12;  // "57it"
+  return is_letter(scan.peek()) && scan.position() < end && end - scan.position() < 12;  // "57it"
+}
+
+// Ignite has the counts before the bar: "Epoch [1/4]: [100/200]  50%|█████, loss=0.3 [00:40<00:40]"
+bool read_counts_ahead(std::string_view line, size_t from, size_t end, Bar& bar, size_t& start) {
+  const std::string_view text = line.substr(0, end);
+  const size_t drawn = text.find("%|", from);
+  const size_t close = drawn == std::string_view::npos ? drawn : text.rfind(']', drawn);
+  start = close == std::string_view::npos ? close : text.rfind('[', close);
+  if (start == std::string_view::npos || start < from) return false;
+  if (text.find_first_not_of(" 0123456789.", close + 1) != drawn) return false;
+  Scanner scan(line, start + 1);
+  bar.event.step = scaled_count(scan);
+  if (!bar.event.step || !scan.any_of("/")) return false;
+  bar.event.steps = scaled_count(scan);
+  return bar.event.steps && scan.position() == close;
 }
 
 // tqdm: … 11/50 [1:55:52<6:50:13, 631.11s/it, loss=0.1]; 57it [00:03, 18.2it/s]; fastprogress: [79/220 00:05<00:10]
@@ -99,7 +114,8 @@ bool read_bracketed(std::string_view line, size_t from, size_t bracket, Bar& bar
     scan.any_of("/");
     bar.event.steps = scan.count();
     if (!bar.event.steps || !scan.any_of(" ")) return false;
-  } else if (!read_counts_before(line, from, bracket, bar, start)) {
+  } else if (!read_counts_before(line, from, bracket, bar, start) &&
+             !read_counts_ahead(line, from, bracket, bar, start)) {
     return false;
   }
   bar.event.elapsed = scan.clock();

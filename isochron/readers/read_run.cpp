@@ -222,6 +222,9 @@ void merge_table(RunRecord& run, const RunRecord& table) {
     for (const auto& [name, value] : table.epochs[i].metrics) run.epochs[i].metrics.emplace(name, value);
 }
 
+// TensorFlow's name in a log may be all that TensorBoard's import left there; traces and events know better.
+bool by_import_at_most(const RunRecord& run) { return run.framework.empty() || run.framework == "tensorflow"; }
+
 std::vector<RunRecord> merge(Gathered gathered) {
   std::vector<RunRecord> runs = std::move(gathered.records);
   std::vector<RunRecord> facts_only;
@@ -244,14 +247,14 @@ std::vector<RunRecord> merge(Gathered gathered) {
     } else {
       refine(runs[0], gathered.events);
     }
-    if (runs[0].framework.empty() && gathered.events.keras) runs[0].framework = "keras";
+    if (by_import_at_most(runs[0])) runs[0].framework = framework_of(gathered.events, runs[0].framework);
   }
   if (runs.empty()) runs.emplace_back();
   // What another stream of the same run says (stderr beside stdout) belongs to it.
   for (RunRecord& other : facts_only) {
     RunRecord& run = runs.back();
     for (Fact& fact : other.facts) run.facts.push_back(std::move(fact));
-    if (run.framework.empty()) run.framework = other.framework;
+    if (by_import_at_most(run) || other.framework == "lightning") run.framework = other.framework;
   }
   // Traces belong to the run that was longest: profiling a fit that is over in a moment is rare.
   auto longest = std::max_element(runs.begin(), runs.end(),
@@ -259,7 +262,8 @@ std::vector<RunRecord> merge(Gathered gathered) {
   for (Profile& profile : gathered.profiles) longest->profiles.push_back(std::move(profile));
   std::sort(longest->profiles.begin(), longest->profiles.end(),
             [](const Profile& a, const Profile& b) { return a.start < b.start; });
-  if (longest->framework.empty()) longest->framework = gathered.profile_framework;
+  if (!gathered.profile_framework.empty() && by_import_at_most(*longest))
+    longest->framework = gathered.profile_framework;
   if (longest->source.empty() && !longest->profiles.empty())
     longest->source = gathered.profile_framework == "torch" ? "kineto" : "xplane";
   return runs;

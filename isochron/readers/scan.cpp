@@ -40,11 +40,17 @@ constexpr std::array kUnits = std::to_array<Unit>({
     {"\xC2\xB5s", 1e-6},
     {"\xCE\xBCs", 1e-6},
     {"ns", 1e-9},
+    {"\u0441\u0435\u043a", 1},  // сек
+    {"\u0441", 1},              // с
+    {"\u79d2", 1},              // 秒
+    {"\ucd08", 1},              // 초
     {"s", 1},
     {"m", 60},
     {"h", 3600},
     {"d", 86400},
 });
+
+constexpr char kCyrillic = '\xD1';  // the first byte of с in UTF-8
 
 }  // namespace
 
@@ -165,7 +171,9 @@ std::optional<double> Scanner::unit_seconds(bool attached) {
       at_ = start;
       return std::nullopt;
     }
-    if (!is_word(peek()) || (is_digit(peek()) && unit.name.size() == 1)) return unit.seconds;  // "1h2m" goes on
+    // "1h2m" goes on; "3 слоя" are no seconds.
+    const bool longer_word = unit.name[0] == kCyrillic && static_cast<unsigned char>(peek()) >= 0x80;
+    if (!longer_word && (!is_word(peek()) || (is_digit(peek()) && unit.name.size() == 1))) return unit.seconds;
     at_ = start;
   }
   return std::nullopt;

@@ -64,17 +64,22 @@ void TfEventsReader::read_event(std::string_view event) {
   for (WireReader values(summary); values.next();) {
     if (values.number() != 1) continue;
     std::string_view tag;
-    bool scalar = false;
+    bool tensor = false;
+    std::optional<double> plain;
     for (WireReader value(values.bytes()); value.next();) {
       if (value.number() == 1) tag = value.bytes();
-      if (value.number() == 2 || (value.number() == 8 && value.bytes().size() < 64)) scalar = true;
+      if (value.number() == 2) plain = value.as_float();
+      if (value.number() == 8 && value.bytes().size() < 64) tensor = true;
     }
-    if (!scalar || tag.empty() || tag.size() > 200) continue;
-    if (tag.starts_with("batch_") || tag.starts_with("epoch_") || tag.starts_with("evaluation_")) series_.keras = true;
+    if ((!plain && !tensor) || tag.empty() || tag.size() > 200) continue;
+    if (plain)
+      series_.plain = true;
+    else if (tag.starts_with("batch_") || tag.starts_with("epoch_") || tag.starts_with("evaluation_"))
+      series_.keras = true;
     const std::string name = folder_.empty() ? std::string(tag) : folder_ + "/" + std::string(tag);
     if (series_.tags.size() >= kMostTags && !series_.tags.contains(name)) continue;
     auto& points = series_.tags[name];
-    if (points.size() < kMostPoints) points.push_back({step, wall});
+    if (points.size() < kMostPoints) points.push_back({step, wall, plain.value_or(0)});
   }
 }
 

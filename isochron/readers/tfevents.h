@@ -5,7 +5,7 @@
 //   reader.feed(bytes);                 // in pieces
 //
 // Understands plain values (PyTorch) and tensors (TensorFlow 2). Damaged records end the file; nothing else is kept
-// than step, wall time and tag.
+// than step, wall time, tag and plain value.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,7 @@ namespace isochron {
 struct ScalarPoint {
   int64_t step = 0;
   double wall = 0;
+  double value = 0;  // plain values only: those of tensors are left alone
 };
 
 // All scalars of a run's event files: by "folder/tag".
@@ -28,6 +29,7 @@ struct EventSeries {
   std::map<std::string, std::vector<ScalarPoint>> tags;
   double first_wall = 0;  // of the first event of any kind: when the writer was opened
   bool keras = false;     // tags as Keras' callback names them
+  bool plain = false;     // values as PyTorch's writer stores them
 };
 
 class TfEventsReader {
@@ -48,6 +50,9 @@ class TfEventsReader {
 
 // Starts with a TensorBoard record whose checksum is right.
 bool looks_like_tfevents(std::string_view start);
+
+// "keras" or "torch" where the form of the events tells, else `otherwise`.
+std::string framework_of(const EventSeries& series, const std::string& otherwise = "");
 
 // Epochs and steps by the events alone.
 RunRecord record_of(const EventSeries& series);

@@ -24,3 +24,10 @@ say("profiler-is-announced", "slower-later", "compute.profiler", (5, 5, 5, 12, 1
 say("backbone-unfrozen", "slower-later", "compute.more-work", (5, 5, 5, 12, 12, 12), {4: "Unfreezing backbone\n"})
 say("compiling-is-announced", "slow-first", "startup.graph", (30, 3, 3, 3), head="compiling the model with torch.compile ...\n")
 say("cache-is-announced", "slow-first", "input.cache-fill", (30, 3, 3, 3), head="building feature cache (this happens once)\n")
+for name, words in (("arrow", "  -> checkpoint out/ckpt (epoch {e})"), ("wrote", "wrote out/epoch_{e}.npz"), ("dumped", "dumped optimizer state to disk"),
+                    ("exported", "Exported model to out/{e}.onnx"), ("at-a-step", "[checkpoint] step {e}00 | 1.2 GB")):
+    say("checkpoint-" + name, "uneven", "disk.checkpoint", THIRDS, {e: words.format(e=e) + "\n" for e in (3, 6, 9)})
+for name, words in (("validating", "Validating..."), ("brackets", "   [val] top1 71.2 top5 90.1")):
+    say("validation-" + name, "uneven", "train.validation", THIRDS, {e: words + "\n" for e in (3, 6, 9)})
+LOGS.append(("lengths-grow", "slowing", [2, 4.1, 5.8, 8.3, 9.9, 12.2], "".join(
+    f"epoch {e}/6 loss 0.3 max_len {64 * e} time {s}s\n" for e, s in enumerate((2, 4.1, 5.8, 8.3, 9.9, 12.2), 1)), "compute.more-work"))

@@ -8,6 +8,7 @@
 #include "isochron/base/files.h"
 #include "isochron/readers/read_run.h"
 #include "isochron/readers/table_log.h"
+#include "isochron/readers/tfevents.h"
 #include "tests/source_dir.h"
 
 namespace isochron {
@@ -147,6 +148,61 @@ TEST(ReadRun, TraceWithoutEventsIsNamed) {
   EXPECT_TRUE(reading.files.empty());
   ASSERT_EQ(reading.skipped.size(), 1u);
   EXPECT_THAT(reading.skipped[0], testing::HasSubstr("trace without events"));
+}
+
+// Lightning's logger: every fifth of 20 steps of 0.1 s, and from the third epoch on 3 s of a callback behind the last.
+TEST(Events, EpochsAreToldByTheScalarThatNumbersThem) {
+  EventSeries series;
+  series.plain = true;
+  double now = series.first_wall = 1e9;
+  for (int epoch = 0; epoch < 4; ++epoch) {
+    for (int step = 4; step < 20; step += 5) {
+      now += 0.5;
+      for (const char* tag : {"version_0/epoch", "version_0/train_loss"})
+        series.tags[tag].push_back({20 * epoch + step, now, double(epoch)});
+    }
+    if (epoch >= 2) now += 3;
+  }
+  const RunRecord run = record_of(series);
+  EXPECT_EQ(run.framework, "torch");
+  ASSERT_EQ(run.epochs.size(), 4u);
+  const double seconds[] = {2, 2, 5, 5};
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(run.epochs[i].index, static_cast<int>(i) + 1);
+    EXPECT_NEAR(run.epochs[i].seconds, seconds[i], 1e-6) << i;
+  }
+}
+
+TEST(Events, FractionsOfEpochsAreReadBetweenThePoints) {
+  EventSeries series;
+  series.first_wall = 1e9;
+  for (int i = 0; i <= 12; ++i) series.tags["runs/train/epoch"].push_back({10 * i, 1e9 + 4.0 * i, 0.4 * i});
+  series.tags["runs/train/loss"] = series.tags["runs/train/epoch"];
+  const RunRecord run = record_of(series);
+  ASSERT_EQ(run.epochs.size(), 4u);
+  for (const Epoch& epoch : run.epochs) EXPECT_NEAR(epoch.seconds, 10, 1e-3);
+}
+
+TEST(Events, SomeEpochsOnlyWereValidated) {
+  EventSeries series;
+  series.keras = true;
+  series.first_wall = 1e9;
+  for (int i = 0; i < 6; ++i) series.tags["train/epoch_loss"].push_back({i, 1e9 + 0.3 * (i + 1)});
+  for (const int i : {2, 5}) series.tags["validation/epoch_loss"].push_back({i, 1e9 + 0.3 * (i + 1)});
+  const RunRecord run = record_of(series);
+  ASSERT_EQ(run.epochs.size(), 6u);
+  for (size_t i = 0; i < 6; ++i) EXPECT_EQ(run.epochs[i].metrics.contains("validation/epoch_loss"), i == 2 || i == 5);
+}
+
+// TensorBoard imports TensorFlow, which says its name in logs of PyTorch.
+TEST(ReadRun, TensorFlowsNameInALogIsNotTheFramework) {
+  TempFolder folder;
+  write_file(
+      folder.file("train.log"),
+      "This TensorFlow binary is optimized to use available CPU instructions\nEpoch 1 took 2 s\nEpoch 2 took 2 s\n");
+  std::filesystem::copy(kRuns + "torch-leaf-resnet/trace.json.gz", folder.path());
+  EXPECT_EQ(read_run({folder.file("train.log")}).runs.front().framework, "tensorflow");
+  EXPECT_EQ(read_run({folder.path()}).runs.front().framework, "torch");
 }
 
 TEST(ReadRun, EarlyAndLateTracesStandInOrder) {

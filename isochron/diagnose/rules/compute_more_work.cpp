@@ -32,8 +32,9 @@ constexpr WorkUnit kWorkUnits[] = {
     {"steps", [](const Case& patient, size_t i) { return as_number(patient.epoch(i).steps); }},
     {"units of length",  // sizes of an example, as programs print them
      [](const Case& patient, size_t i) {
-       return metric_of(patient.epoch(i),
-                        {"seq_len", "seqlen", "sequence_length", "length", "image_size", "img_size", "resolution"});
+       return metric_of(patient.epoch(i), {"seq_len", "seqlen", "seq_length", "sequence_length", "length", "max_len",
+                                           "maxlen", "max_length", "context_length", "ctx_len", "block_size",
+                                           "image_size", "img_size", "imgsz", "input_size", "crop_size", "resolution"});
      }},
     {"elements in an example", told_size},
 };

@@ -70,7 +70,9 @@ void died(const Case& patient, std::vector<Finding>& findings) {
     finding.cause = Cause::unknown;
     finding.confidence = 0.85;
     const Fact* last = !exception.empty() ? exception.back() : !crash.empty() ? crash.back() : nullptr;
-    finding.summary = last ? fmt::format("the run died {}: {}", when, last->value)
+    std::string words = last ? last->value : "";
+    while (words.ends_with('.')) words.pop_back();  // the sentence has one of its own
+    finding.summary = last ? fmt::format("the run died {}: {}", when, words)
                            : fmt::format("the run ended {} {}", when, exit_text(*exit));
     finding.evidence.push_back(last ? quoted(*last) : "it ended " + exit_text(*exit));
   } else {

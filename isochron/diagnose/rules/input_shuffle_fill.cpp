@@ -16,6 +16,7 @@ namespace {
 // as it traces the step; retracing and worker processes have rules of their own.
 void by_first_steps(const Case& patient, Finding& finding) {
   constexpr double kLeast = 0.5;  // seconds an epoch, below which making an iterator is all
+  constexpr double kMostOfAll = 0.6;
   const FirstWaits waits = first_waits(patient, 1);
   if (!patient.tensorflow() || !waits.in_every_epoch() || waits.average() < kLeast) return;
   if (!patient.facts("retracing").empty() || patient.growth(sample_key::children_started, 0, 1e18).value_or(0) > 0)
@@ -25,7 +26,8 @@ void by_first_steps(const Case& patient, Finding& finding) {
   if (patient.phase(0, Phase::input) && patient.phase_total(Phase::input) < 0.5 * all) return;
   finding.overall = true;
   finding.seconds = all;
-  finding.confidence = 0.65;
+  // Where it is most of every epoch, nothing that happens once matters beside it.
+  finding.confidence = all > kMostOfAll * patient.total ? 0.78 : 0.65;
   finding.summary = fmt::format("each epoch waits about {} for its first batch, as if a shuffle buffer had to be full",
                                 time_text(waits.average()));
   finding.evidence.push_back(

@@ -34,6 +34,14 @@ std::optional<double> by_first_step(const Case& patient) {
   return std::max(0.0, *patient.epoch(0).first_step_seconds - median_of(std::move(others)));
 }
 
+// A trace that begins later says nothing about the first step.
+bool first_step_traced(const Case& patient) {
+  constexpr int64_t kFirst = 2;  // frameworks count from 0, from 1, or from where their profiler was warmed up
+  return std::any_of(patient.run.profiles.begin(), patient.run.profiles.end(), [](const Profile& profile) {
+    return !profile.steps.empty() && profile.steps.front().index <= kFirst;
+  });
+}
+
 }  // namespace
 
 void startup_graph(const Case& patient, std::vector<Finding>& findings) {
@@ -41,6 +49,7 @@ void startup_graph(const Case& patient, std::vector<Finding>& findings) {
   if (!first_epoch && !(patient.shape.first_is_slow && patient.tensorflow())) return;
   Finding finding{Cause::startup_graph};
   const double extra = std::max(patient.shape.first_overhead, 0.0);
+  constexpr double kMostTracing = 3.0;  // seconds, of a small model
   if (const auto seconds = patient.explained_by({Phase::build, Phase::trace, Phase::compile});
       seconds && *seconds > 0.05 * extra) {
     finding.seconds = *seconds;
@@ -66,8 +75,8 @@ void startup_graph(const Case& patient, std::vector<Finding>& findings) {
       if (left > finding.seconds) finding.seconds = std::min(left, extra);
       finding.confidence = std::max(finding.confidence, 0.75);
     }
-  } else if (finding.seconds == 0 && patient.tensorflow() && patient.run.profiles.empty() && !patient.watched() &&
-             extra < 2.5 && patient.facts("shuffle.fill").empty()) {
+  } else if (finding.seconds == 0 && patient.tensorflow() && !first_step_traced(patient) && !patient.watched() &&
+             extra < kMostTracing && patient.facts("shuffle.fill").empty()) {
     // What Keras always pays in its first epoch: seldom less than half a second, seldom more than a few.
     finding.seconds = std::min(extra, 2.0);
     finding.confidence = 0.5;
