@@ -18,7 +18,7 @@ struct {
 } options;
 
 void add_options(Arguments& arguments) {
-  arguments.value("BEFORE", options.before, "a run record, log or trace", true)
+  arguments.value("BEFORE", options.before, "a run record, log or trace; - for standard input", true)
       .value("AFTER", options.after, "another one", true)
       .value("--fail-above", options.fail_above,
              "exit with 1 if epochs, steps or memory grew by more than this many percent (negative: never)")
@@ -32,6 +32,9 @@ void add_options(Arguments& arguments) {
 int run() {
   if (!std::isfinite(options.fail_above))  // would guard against nothing
     fail<ValueError>("compare", "--fail-above must be a number of percent, got {}", options.fail_above);
+  if (options.before == "-" && options.after == "-")
+    fail<ValueError>(
+        "compare", "standard input holds one run; name a file for the other, or in bash `isochron compare <(…) <(…)`");
   const RunComparison comparison(main_run("compare", {options.before}), main_run("compare", {options.after}));
   fmt::print("{}", options.json ? comparison.to_json() + "\n" : comparison.to_string(options.all));
   const bool grew = options.fail_above >= 0 && comparison.worst() * 100 > options.fail_above;

@@ -5,6 +5,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
@@ -17,11 +18,15 @@
 namespace isochron {
 namespace {
 
-int64_t free_bytes_at(std::filesystem::path path) {
+struct Room {
+  int64_t free_bytes, block_bytes;
+};
+Room room_at(std::filesystem::path path) {
   struct statvfs info {};
   do path = path.parent_path();
   while (statvfs(path.empty() ? "." : path.c_str(), &info) != 0 && !path.empty() && path != path.root_path());
-  return static_cast<int64_t>(info.f_bavail) * static_cast<int64_t>(info.f_frsize);
+  const auto block = static_cast<int64_t>(info.f_frsize);
+  return {static_cast<int64_t>(info.f_bavail) * block, std::max<int64_t>(1, block)};
 }
 
 // A folder without a manifest is one whose removal was interrupted; one with another's manifest is left alone.
@@ -184,7 +189,11 @@ SaveOutcome AsyncWriter::write(const SaveTarget& target) {
     outcome.written_bytes = outcome.need_bytes;
   } catch (const std::exception& error) {
     outcome.problem = error.what();
-    outcome.free_bytes = free_bytes_at(target.path);
+    const Room room = room_at(target.path);
+    outcome.free_bytes = room.free_bytes;
+    // Files take whole blocks, a manifest one more.
+    const int64_t blocks = (outcome.need_bytes + room.block_bytes - 1) / room.block_bytes;
+    outcome.need_bytes = (blocks + (target.weights.empty() ? 1 : 0)) * room.block_bytes;
   }
   outcome.seconds = seconds_between(begin, monotonic_ns());
   return outcome;

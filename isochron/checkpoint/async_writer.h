@@ -35,9 +35,9 @@ struct SaveOutcome {
   int64_t id = 0;
   CheckpointInfo info;
   bool saved = false;
-  bool again = false;   // saved after it had failed
-  std::string problem;  // when it was not
-  int64_t need_bytes = 0, free_bytes = 0;
+  bool again = false;                      // saved after it had failed
+  std::string problem;                     // when it was not
+  int64_t need_bytes = 0, free_bytes = 0;  // when it was not: in whole blocks of the disk
   int64_t written_bytes = 0;
   double seconds = 0;
 };

@@ -11,11 +11,11 @@
 
 #include "isochron/base/clock.h"
 #include "isochron/base/interrupt.h"
+#include "isochron/base/log.h"
 #include "isochron/base/memory_info.h"
 #include "isochron/base/signals_blocked.h"
 #include "isochron/base/thread_clock.h"
 #include "isochron/base/threads.h"
-#include "isochron/base/try_print.h"
 #include "isochron/timeline/timeline.h"
 
 namespace isochron::data {
@@ -350,7 +350,7 @@ void RunAhead::tell_stuck(int64_t waited_ns) {
                            .thread_id = oldest->thread_id.load(std::memory_order_relaxed)}
                       .to_string();
   // Where a watchdog looks on, it tells.
-  if (!watched_thread()) try_print(stderr, "isochron: the input pipeline waits: {}\n", report_.stuck);
+  if (!watched_thread()) log_line(LogLevel::warning, "input", "the pipeline waits: " + report_.stuck);
   if (Timeline* timeline = Timeline::current()) timeline->fact("input.stuck", report_.stuck, "pipeline");
 }
 

@@ -197,51 +197,41 @@ void* TracedPlan::bytes_of_input(const Input& input, std::span<const void* const
   return nullptr;
 }
 
-void TracedPlan::bind(std::vector<Input>& inputs, std::span<const void* const> arguments,
-                      std::vector<void*>& pointers) {
+void* ScratchVariables::bytes_of(const TensorState& settled) {
+  Storage& copy = copies_[settled.variable];
+  if (!copy) {
+    const Storage& bytes = settled.value.node->results[0];
+    fill_deferred(bytes);
+    copy = Storage::allocate(bytes.bytes());
+    std::memcpy(copy.data(), bytes.data(), bytes.bytes());
+  }
+  return copy.data();
+}
+
+void TracedPlan::bind(std::vector<Input>& inputs, std::span<const void* const> arguments, std::vector<void*>& pointers,
+                      ScratchVariables* scratch) {
   for (const Input& input : inputs)
     if (input.kind == Input::variable) settle(input.variable_state);
   for (size_t i = 0; i < inputs.size(); ++i)
-    pointers[i] = inputs[i].updated ? writable_bytes(*inputs[i].variable_state) : bytes_of_input(inputs[i], arguments);
+    pointers[i] = !inputs[i].updated ? bytes_of_input(inputs[i], arguments)
+                  : scratch          ? scratch->bytes_of(*inputs[i].variable_state)
+                                     : writable_bytes(*inputs[i].variable_state);
 }
 
-void TracedPlan::run(std::span<const void* const> arguments, std::span<void* const> results, bool check_numbers) {
+void TracedPlan::run(std::span<const void* const> arguments, std::span<void* const> results, bool check_numbers,
+                     ScratchVariables* scratch) {
   std::lock_guard lock(graph_mutex());
   compute_pending();
   if (random_keys_) {
     random_key_[0] = static_cast<int64_t>(get_seed());
     random_key_[1] = static_cast<int64_t>(take_random_streams(static_cast<uint64_t>(random_keys_)));
   }
-  bind(inputs_, arguments, input_pointers_);
+  bind(inputs_, arguments, input_pointers_, scratch);
   for (size_t i = 0; i < results.size(); ++i) output_pointers_[i] = results[i];
   plan_->run(input_pointers_, output_pointers_, check_numbers);
+  if (scratch) return;
   for (const Input& input : inputs_)
     if (input.updated) bytes_overwritten(*input.variable_state);
-}
-
-std::unique_ptr<TracedPlan::DryRun> TracedPlan::dry_run() {
-  compute_pending();
-  return std::make_unique<DryRun>(*this);
-}
-
-TracedPlan::DryRun::DryRun(TracedPlan& plan) : plan_(plan), copies_(plan.inputs_.size()) {
-  for (size_t i = 0; i < copies_.size(); ++i) {
-    const Input& input = plan.inputs_[i];
-    if (!input.updated) continue;
-    settle(input.variable_state);
-    const Storage& bytes = input.variable_state->value.node->results[0];
-    fill_deferred(bytes);
-    copies_[i] = Storage::allocate(bytes.bytes());
-    std::memcpy(copies_[i].data(), bytes.data(), bytes.bytes());
-  }
-}
-
-void TracedPlan::DryRun::operator()(std::span<const void* const> arguments, std::span<void* const> results) {
-  std::lock_guard lock(graph_mutex());
-  for (size_t i = 0; i < copies_.size(); ++i)
-    plan_.input_pointers_[i] = copies_[i] ? copies_[i].data() : plan_.bytes_of_input(plan_.inputs_[i], arguments);
-  for (size_t i = 0; i < results.size(); ++i) plan_.output_pointers_[i] = results[i];
-  plan_.plan_->run(plan_.input_pointers_, plan_.output_pointers_, /*check_numbers=*/false);
 }
 
 std::optional<NumberOrigin> TracedPlan::explain(std::span<const void* const> arguments, const TracedBody& body) {
@@ -251,7 +241,7 @@ std::optional<NumberOrigin> TracedPlan::explain(std::span<const void* const> arg
   Recording recorded = record(arguments_, body);
   for (Input& input : recorded.inputs) input.updated = false;  // nothing will be
   std::vector<void*> pointers(recorded.inputs.size());
-  bind(recorded.inputs, arguments, pointers);
+  bind(recorded.inputs, arguments, pointers, nullptr);
   std::vector<std::string> names(recorded.walk.leaves.size());
   for (const Node* node : recorded.walk.nodes) names.push_back(labels.of(node));
   const std::optional<BadOrigin> found = find_bad_origin(recorded.graph, pointers, names);

@@ -19,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "isochron/exec/executable.h"
@@ -35,6 +36,15 @@ struct NumberOrigin {
   std::string text;
 };
 
+// Copies of variables, made when a plan first updates them, for runs that leave the variables as they are.
+class ScratchVariables {
+ public:
+  void* bytes_of(const TensorState& settled);
+
+ private:
+  std::unordered_map<uint64_t, Storage> copies_;  // by number of the variable
+};
+
 // How a plan's inputs and outputs are tied to tensors. Shared by functions and by fit.
 class TracedPlan {
  public:
@@ -42,11 +52,9 @@ class TracedPlan {
   static std::unique_ptr<TracedPlan> trace(std::span<const TensorSpec> arguments, const TracedBody& body);
 
   // arguments[i]: bytes of argument i. results[i]: where result i goes (pointers of enough room). Without
-  // `check_numbers`, check_finite lets everything pass.
-  void run(std::span<const void* const> arguments, std::span<void* const> results, bool check_numbers = true);
-  // Runs as run() does, on scratch copies of the variables it updates: nothing changes, random numbers neither.
-  class DryRun;
-  std::unique_ptr<DryRun> dry_run();
+  // `check_numbers`, check_finite lets everything pass. With `scratch`, copies are updated in place of the variables.
+  void run(std::span<const void* const> arguments, std::span<void* const> results, bool check_numbers = true,
+           ScratchVariables* scratch = nullptr);
   // After a run that check_finite stopped: what made its value NaN or infinite. `body` is what was traced; it is traced
   // once more and computed op by op (first_bad_op.h), on the same arguments and random numbers.
   std::optional<NumberOrigin> explain(std::span<const void* const> arguments, const TracedBody& body);
@@ -70,7 +78,8 @@ class TracedPlan {
   static Recording record(std::span<const TensorSpec> arguments, const TracedBody& body);
   // Bytes of an input that is not updated.
   void* bytes_of_input(const Input& input, std::span<const void* const> arguments);
-  void bind(std::vector<Input>& inputs, std::span<const void* const> arguments, std::vector<void*>& pointers);
+  void bind(std::vector<Input>& inputs, std::span<const void* const> arguments, std::vector<void*>& pointers,
+            ScratchVariables* scratch);
 
   std::shared_ptr<Executable> plan_;
   std::vector<TensorSpec> arguments_, results_;
@@ -79,16 +88,6 @@ class TracedPlan {
   int64_t random_key_[2] = {0, 0};
   double trace_seconds_ = 0;
   std::vector<void*> input_pointers_, output_pointers_;
-};
-
-class TracedPlan::DryRun {
- public:
-  explicit DryRun(TracedPlan& plan);
-  void operator()(std::span<const void* const> arguments, std::span<void* const> results);
-
- private:
-  TracedPlan& plan_;
-  std::vector<Storage> copies_;  // by input; empty where it is not updated
 };
 
 // What one function has compiled.

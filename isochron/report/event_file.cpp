@@ -17,8 +17,8 @@
 #include "isochron/base/clock.h"
 #include "isochron/base/error.h"
 #include "isochron/base/kept_files.h"
+#include "isochron/base/log.h"
 #include "isochron/base/record_frame.h"
-#include "isochron/base/try_print.h"
 #include "isochron/base/wire_writer.h"
 
 namespace isochron {
@@ -94,7 +94,9 @@ void EventFile::flush() {
     const ssize_t n = ::write(fd_, pending_.data() + done, pending_.size() - done);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) {
-      if (!complained_) try_print(stderr, "TensorBoard: entries of {} are lost: {}\n", path_, std::strerror(errno));
+      if (!complained_)
+        log_line(LogLevel::warning, "TensorBoard",
+                 fmt::format("entries of {} are lost: {}", path_, std::strerror(errno)));
       complained_ = true;
       // Half an entry would make the rest unreadable.
       if (ftruncate(fd_, bytes_) != 0) complained_ = true;

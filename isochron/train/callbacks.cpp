@@ -15,6 +15,7 @@
 #include "isochron/base/escape.h"
 #include "isochron/base/joined.h"
 #include "isochron/base/kept_files.h"
+#include "isochron/base/log.h"
 #include "isochron/base/try_print.h"
 #include "isochron/checkpoint/state_dict.h"
 #include "isochron/train/progress.h"
@@ -70,7 +71,9 @@ std::optional<double> Monitor::value(const Logs& logs) {
     if (name == metric_) return value;
     names.push_back(name);
   }
-  if (!warned_) try_print(stderr, "{}: there is no \"{}\" to go by; available: {}\n", who_, metric_, joined(names));
+  if (!warned_)
+    log_line(LogLevel::warning, who_,
+             fmt::format("there is no \"{}\" to go by; available: {}", metric_, joined(names)));
   warned_ = true;
   return std::nullopt;
 }
@@ -235,8 +238,9 @@ int64_t LogFile::bytes() const { return ::lseek(fd_, 0, SEEK_END); }
 bool LogFile::empty() const { return bytes() == 0; }
 void LogFile::cut(int64_t length) {
   if (length < bytes() && ::ftruncate(fd_, length) != 0)
-    try_print(stderr, "{}: {} keeps rows of a run that has been resumed from before them: {}\n", who_, path_,
-              std::strerror(errno));
+    log_line(
+        LogLevel::warning, who_,
+        fmt::format("{} keeps rows of a run that has been resumed from before them: {}", path_, std::strerror(errno)));
 }
 
 void LogFile::add(std::string line) {
@@ -248,7 +252,8 @@ void LogFile::add(std::string line) {
   // Half a row would spoil the next one.
   const bool spoilt = !whole && written > 0 && ::ftruncate(fd_, before) != 0;
   if (!whole && !std::exchange(losing_, true))
-    try_print(stderr, "{}: rows of {} are lost{}: {}\n", who_, path_, spoilt ? ", one of them by half" : "", why);
+    log_line(LogLevel::warning, who_,
+             fmt::format("rows of {} are lost{}: {}", path_, spoilt ? ", one of them by half" : "", why));
   losing_ = !whole;
 }
 

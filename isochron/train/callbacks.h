@@ -123,7 +123,7 @@ class TerminateOnNaN : public Callback {
 };
 
 // A file that grows by lines, each one write, so that readers of it never see half of one. Lines that can't be written
-// are lost, which is told on standard error once, until there is room again.
+// are lost, which the log tells once, until there is room again.
 class LogFile {
  public:
   LogFile(const char* who, std::string path) : who_(who), path_(std::move(path)) {}

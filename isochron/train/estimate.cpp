@@ -1,30 +1,26 @@
 #include "isochron/train/estimate.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "isochron/base/clock.h"
-#include "isochron/base/median.h"
 #include "isochron/base/seconds_text.h"
 #include "isochron/data/cached_bytes.h"
+#include "isochron/exec/variables.h"
 #include "isochron/nn/nn.h"
 #include "isochron/ops/ops.h"
 #include "isochron/ops/random_key.h"
 #include "isochron/optim/optimizers.h"
 #include "isochron/train/data_checks.h"
 #include "isochron/train/dataset_feed.h"
-#include "isochron/train/history.h"
+#include "isochron/train/rehearsal.h"
 #include "isochron/train/test_loop.h"
 
 namespace isochron {
 namespace {
 
-// Steps are timed for so long, but at least so many; batches of a data set at most so many.
-constexpr double kMostSeconds = 0.3;
-constexpr int kLeastSteps = 5, kMostBatches = 200;
-// Short steps are timed by so many seconds of them: what other programs take of the CPUs is then part of it, as it will
-// be of an epoch.
-constexpr double kBlock = 0.01;
+// Batches of a data set are made alone for so long, but at least so many and at most so many.
+constexpr double kInputSeconds = 0.3;
+constexpr int kLeastBatches = 5, kMostBatches = 200;
 
 template <class F>
 double seconds_of(F&& f) {
@@ -49,82 +45,49 @@ double filling_seconds(int64_t parameters, int64_t state_bytes) {
          zero * static_cast<double>(state_bytes) / static_cast<double>(state);
 }
 
-// The compiled step, timed on the first rows.
-double time_steps(TracedPlan& plan, const Columns& columns, Feed feed, int64_t count, double seconds) {
-  std::vector<int64_t> rows(static_cast<size_t>(count));
-  std::vector<const void*> arguments;
-  for (const Tensor* column : columns.used(true)) arguments.push_back(column->raw_data());
-  if (feed == Feed::gathered) arguments.push_back(rows.data());
-  double loss[2];
-  void* results[] = {loss};
-  const std::span<void* const> room(results, plan.results().size());
-  const std::unique_ptr<TracedPlan::DryRun> step = plan.dry_run();
-  std::vector<double> blocks;  // mean of a step in each
-  // Rows are picked all over the data, as a shuffled epoch does.
-  const int64_t stride = std::max<int64_t>(1, columns.rows() / std::max<int64_t>(count, 1));
-  int64_t done = 0;
-  const auto run = [&] {
-    for (int64_t r = 0; r < count; ++r) rows[static_cast<size_t>(r)] = (r * stride + done) % columns.rows();
-    (*step)(arguments, room);
-    ++done;
-  };
-  run();  // touches its memory
-  const int64_t begin = monotonic_ns();
-  do {
-    const int64_t before = done, block = monotonic_ns();
-    do run();
-    while (seconds_between(block, monotonic_ns()) < kBlock);
-    blocks.push_back(seconds_between(block, monotonic_ns()) / static_cast<double>(done - before));
-  } while (done <= kLeastSteps || seconds_between(begin, monotonic_ns()) < seconds);
-  // The lower quartile: what is uneven in so short a time (threads that find out how many they should be, another
-  // program) only adds, and an epoch is long enough to leave it behind.
-  const auto quartile = blocks.begin() + static_cast<std::ptrdiff_t>(blocks.size() / 4);
-  std::nth_element(blocks.begin(), quartile, blocks.end());
-  return *quartile;
-}
+// What trainings to look at them leave as they found it: random numbers, metrics, whether training was stopped. Weights
+// and optimizer state are copied as steps first update them.
+class NothingChanged {
+ public:
+  NothingChanged(Model& model, TrainingState& state)
+      : model_(model), state_(state), seed_(get_seed()), counter_(random_counter()), stopped_(model.stop_training) {
+    for (const Variable& metric : state.metric_variables()) metrics_.emplace_back(metric, metric.read());
+    state_.rehearse_on(&scratch_);
+  }
+  ~NothingChanged() {
+    state_.rehearse_on(nullptr);
+    for (const auto& [variable, value] : metrics_) overwrite(variable, value);
+    model_.stop_training = stopped_;
+    set_seed(seed_);
+    set_random_counter(counter_);
+  }
+  NothingChanged(const NothingChanged&) = delete;
+  NothingChanged& operator=(const NothingChanged&) = delete;
 
-// What fit() adds to the plan of a step, and to an epoch: read off the smallest of trainings. They last as many epochs
-// as the one to come: where steps take microseconds, the first few epochs are slower than those a hundred later, when
-// the caches and the branch predictor know the loop.
-struct LoopCost {
-  double step = 0, epoch = 0;
+ private:
+  Model& model_;
+  TrainingState& state_;
+  ScratchVariables scratch_;
+  uint64_t seed_, counter_;
+  bool stopped_;
+  std::vector<std::pair<Variable, Tensor>> metrics_;
 };
-LoopCost loop_cost(int epochs) {
-  constexpr int64_t kRows = 16;
-  constexpr int kLooks = 100, kMostTrainings = 10;
-  const int length = std::clamp(epochs, 2, kLooks + 1);
-  const uint64_t seed = get_seed(), counter = random_counter();
-  const auto small = [] {
-    Sequential model({AnyLayer(Dense(1, {.name = "estimate"}))}, {.name = "estimate"});
-    model.compile({.optimizer = SGD(0.01), .loss = "mse"});
-    return model;
-  };
-  const auto epoch_of = [&](int64_t rows) {
-    const Tensor x = zeros({rows, 1}).eval(), y = zeros({rows, 1}).eval();
-    std::vector<double> seconds;
-    for (int training = 0; training == 0 || (training < kMostTrainings && seconds.size() < kLooks); ++training) {
-      Sequential model = small();
-      const History history =
-          model.fit(x, y, {.epochs = length, .batch_size = 1, .verbose = 0, .watchdog = {.action = OnStall::off}});
-      const std::vector<Epoch>& all = history.record().epochs;
-      for (size_t e = 1; e < all.size(); ++e) seconds.push_back(all[e].seconds);
-    }
-    return median_of(std::move(seconds));
-  };
-  const double one = epoch_of(1), many = epoch_of(kRows);
-  Sequential model = small();
-  const Columns columns{{zeros({kRows, 1}).eval()}, {zeros({kRows, 1}).eval()}, {}};
-  TracedPlan& plan = compiled(model, "estimate").train_plan(columns, Feed::gathered, 1);
-  const double bare = time_steps(plan, columns, Feed::gathered, 1, 0.02);
-  set_seed(seed);
-  set_random_counter(counter);
-  const double step = (many - one) / (kRows - 1);
-  return {std::max(0., step - bare), std::max(0., one - step)};
+
+// Of the options of fit those that make a difference to what is timed. The first epoch is another: there is a second.
+FitOptions of_rehearsals(const FitOptions& options) {
+  return {.epochs = std::max(2, options.epochs - options.initial_epoch),
+          .batch_size = options.batch_size,
+          .shuffle = options.shuffle,
+          .class_weight = options.class_weight,
+          .steps_per_epoch = options.steps_per_epoch,
+          .verbose = 0,
+          .timeline = options.timeline,
+          .watchdog = options.watchdog};
 }
 
-Estimate estimate_step(Model& model, TrainingState& state, const Columns& columns, Feed feed, int64_t count,
-                       const FitOptions& options, const LoopCost& loop) {
-  Estimate estimate;
+// Memory and start by the plan; whether its step can be timed.
+bool size_up(Estimate& estimate, Model& model, TrainingState& state, const Columns& columns, Feed feed, int64_t count,
+             const FitOptions& options) {
   TracedPlan& plan = state.train_plan(columns, feed, count);
   estimate.model = model.name();
   estimate.compile_seconds = plan.trace_seconds() + plan.executable().compile_seconds();
@@ -132,14 +95,21 @@ Estimate estimate_step(Model& model, TrainingState& state, const Columns& column
   estimate.parameters = estimate.memory.parameters;
   estimate.room = room_now(estimate.memory);
   estimate.epochs = options.epochs - options.initial_epoch;
-  // Scratch copies of weights and state are needed to time a step.
-  const int64_t scratch = estimate.memory.weights.bytes + estimate.memory.optimizer.bytes;
   estimate.fits = estimate.memory.at_once() <= estimate.room.bytes;
-  if (!estimate.fits) return estimate;
+  if (!estimate.fits) return false;
   estimate.init_seconds = filling_seconds(estimate.parameters, estimate.memory.optimizer.bytes);
-  if (estimate.memory.at_once() + scratch <= estimate.room.bytes)
-    estimate.step_seconds = time_steps(plan, columns, feed, count, kMostSeconds) + loop.step;
-  return estimate;
+  const int64_t scratch = estimate.memory.weights.bytes + estimate.memory.optimizer.bytes;
+  return estimate.memory.at_once() + scratch <= estimate.room.bytes;
+}
+
+template <class Data>
+void rehearse(Estimate& estimate, Model& model, TrainingState& state, const Data& data, const FitOptions& options,
+              double steps) {
+  const NothingChanged scope(model, state);
+  Rehearsal rehearsal(steps);
+  while (!rehearsal.over()) rehearse_fit(model, data, of_rehearsals(options), rehearsal);
+  estimate.step_seconds = rehearsal.step_seconds();
+  if (steps > 0) estimate.epoch_seconds = rehearsal.epoch_seconds();
 }
 
 std::string counted(int64_t count, const char* one) {
@@ -158,14 +128,15 @@ Estimate Model::estimate(const Tensors& x, const Tensors& y, FitOptions options)
   for (const Tensor* column : columns.used(true)) column->eval();
   state.use_input({});
   const int64_t rows = columns.rows(), batch = std::min(options.batch_size, rows);
-  const LoopCost loop = loop_cost(options.epochs - options.initial_epoch);
-  Estimate estimate =
-      estimate_step(*this, state, columns, options.shuffle ? Feed::gathered : Feed::sliced, batch, options, loop);
+  Estimate estimate;
+  const Feed feed = options.shuffle ? Feed::gathered : Feed::sliced;
+  const bool timed = size_up(estimate, *this, state, columns, feed, batch, options);
   estimate.steps = options.steps_per_epoch.value_or(batches_of(rows, batch));
   // A ragged last batch costs its share of rows.
   const double full = options.steps_per_epoch ? static_cast<double>(*estimate.steps)
                                               : static_cast<double>(rows) / static_cast<double>(batch);
-  if (estimate.step_seconds) estimate.epoch_seconds = *estimate.step_seconds * full + loop.epoch;
+  options.class_weight.clear();  // they are in the columns
+  if (timed) rehearse(estimate, *this, state, columns, options, full);
   return estimate;
 }
 
@@ -178,29 +149,29 @@ Estimate Model::estimate(const data::Dataset& dataset, FitOptions options) {
   Columns columns;
   if (!feed.next(columns)) fail<ValueError>("estimate", "the data set is empty");
   if (!options.class_weight.empty()) columns.weight = {class_weights("estimate", columns, options.class_weight)};
-  const LoopCost loop = loop_cost(options.epochs - options.initial_epoch);
-  Estimate estimate = estimate_step(*this, state, columns, Feed::sliced, columns.rows(), options, loop);
+  Estimate estimate;
+  const bool timed = size_up(estimate, *this, state, columns, Feed::sliced, columns.rows(), options);
   estimate.steps = options.steps_per_epoch ? options.steps_per_epoch : feed.batches();
-  if (!estimate.step_seconds) return estimate;
-  // Batches are made while steps run: the slower of the two sets the pace. The first of them lay ready.
+  if (!timed) return estimate;
+  // Batches alone. The first of them lay ready.
   int made = 0;
   const int64_t begin = monotonic_ns();
-  while (made < kMostBatches && (made < kLeastSteps || seconds_between(begin, monotonic_ns()) < kMostSeconds)) {
+  while (made < kMostBatches && (made < kLeastBatches || seconds_between(begin, monotonic_ns()) < kInputSeconds)) {
     if (!feed.next(columns)) break;
     ++made;
   }
-  if (made > 0) {
-    estimate.input_seconds = seconds_between(begin, monotonic_ns()) / made;
-    estimate.step_seconds = std::max(*estimate.step_seconds, *estimate.input_seconds);
-  }
+  const double alone = made > 0 ? seconds_between(begin, monotonic_ns()) / made : 0;
   feed.stop();
-  if (estimate.steps)
-    estimate.epoch_seconds = *estimate.step_seconds * static_cast<double>(*estimate.steps) + loop.epoch;
+  rehearse(estimate, *this, state, data::Dataset(dataset.stage()), options,
+           static_cast<double>(estimate.steps.value_or(0)));
+  // They are made while steps run: no step is shorter.
+  if (made > 0) estimate.input_seconds = std::min(alone, *estimate.step_seconds);
   return estimate;
 }
 
 std::string Estimate::to_string() const {
-  std::string text = fmt::format("model \"{}\": {} parameters\n{}", model, parameters, memory_table(memory, room));
+  std::string text =
+      fmt::format("model \"{}\": {} parameters\n{}", model, count_text(parameters), memory_table(memory, room));
   if (!fits) {
     text += headline(memory, room) + "\nWhat would fit:\n";
     for (const std::string& line : advice(memory, room)) text += "  - " + line + "\n";

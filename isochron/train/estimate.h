@@ -10,8 +10,9 @@
 //   start 3.1 ms (trace and compile 1.4 ms, weights and optimizer state 1.7 ms)
 //   step 0.11 ms, epoch of 938 steps 103 ms, 10 epochs 1.03 s
 //
-// Memory is that of the compiled plan. Times are measured: the compiled step runs a few times on real rows and scratch
-// copies of what it updates. Nothing is timed when it would not fit. Callbacks and validation are not counted.
+// Memory is that of the compiled plan. Times are measured: the training is rehearsed on scratch copies of what it
+// updates (rehearsal.h), for ten times as long as it takes and two seconds at most. Nothing is timed when it would not
+// fit. Callbacks, validation and progress are not counted.
 #pragma once
 
 #include <optional>

@@ -3,10 +3,9 @@
 #include <numeric>
 
 #include "isochron/base/interrupt.h"
-#include "isochron/base/prefault.h"
+#include "isochron/base/log.h"
 #include "isochron/base/rng.h"
 #include "isochron/base/threads.h"
-#include "isochron/base/try_print.h"
 #include "isochron/data/cached_bytes.h"
 #include "isochron/ops/ops.h"
 #include "isochron/ops/random_key.h"
@@ -17,6 +16,7 @@
 #include "isochron/train/history.h"
 #include "isochron/train/profiled_fit.h"
 #include "isochron/train/progress.h"
+#include "isochron/train/rehearsal.h"
 #include "isochron/train/resume.h"
 #include "isochron/train/saver.h"
 #include "isochron/train/slowdown.h"
@@ -64,6 +64,8 @@ class Trainer : public TrainRun {
     prepare();
   }
 
+  // Told of epochs and steps from now on; ends the training when it has seen enough, and nothing is left behind.
+  void rehearse(Rehearsal& rehearsal) { rehearsal_ = &rehearsal; }
   void use_validation(Columns columns) { validation_ = std::move(columns); }
   void use_validation(const data::Dataset& dataset) {
     check_ends("fit: validation_data", dataset, options_.validation_steps.has_value(), "validation_steps");
@@ -94,7 +96,7 @@ class Trainer : public TrainRun {
       abort(watchdog.report());
     }
     profiled.finish();
-    if (options_.timeline) {
+    if (options_.timeline && !rehearsal_) {
       history_.record_ = timeline.to_record();
       history_.record_.framework = "isochron";
       add_settings(history_.record_);
@@ -106,7 +108,7 @@ class Trainer : public TrainRun {
       if (feed_) history_.record_.input_stages = feed_->stages();
       profiled.add_to(history_.record_);
       history_.slowdown_ = note_slowdown(history_.record_);
-      if (!history_.slowdown_.empty() && options_.verbose > 0) progress_.say(history_.slowdown_);
+      if (!history_.slowdown_.empty()) progress_.say(history_.slowdown_);
     }
     return std::move(history_);
   }
@@ -124,6 +126,7 @@ class Trainer : public TrainRun {
     if (resume_.found()) epoch_ = resume_.epoch();
     if (resume_.step() == 0) restore();
     while (epoch_ < options_.epochs && !model_.stop_training) {
+      if (rehearsal_) rehearsal_->epoch_begins();
       timeline.begin_epoch(epoch_ + 1);
       callbacks_.begin_epoch();
       if (feed_) feed_->begin_epoch();
@@ -136,14 +139,16 @@ class Trainer : public TrainRun {
       if (feed_) feed_->end_epoch(epoch_, timeline);
       callbacks_.end_epoch();
       timeline.end_epoch(examples_);
+      if (rehearsal_) rehearsal_->epoch_ends();
     }
+    if (rehearsal_) return rehearsal_->training_ends();
     const std::string saved = saver_.finish();
     history_.checkpoints_ = saver_.summary();
     if (!history_.epochs_.empty()) model_.optimizer().finalize_variable_values(model_.trainable_variables());
     callbacks_.each([&](Callback& callback) { callback.on_train_end(logs_); });
     if (!history_.checkpoints_.last_on_disk)
-      try_print(stderr, "{}\n", saved);
-    else if (!saved.empty() && options_.verbose > 0)
+      log_line(LogLevel::error, "checkpoint", saved);
+    else if (!saved.empty())
       progress_.say(saved);
   }
 
@@ -260,7 +265,7 @@ class Trainer : public TrainRun {
     history_.restore(state.part("history"));
     restore_callback_states(state, options_.callbacks);
     restore_random_state(state);
-    if (options_.verbose > 0) progress_.say(resume_.sentence(options_.epochs, step_, model_.stop_training));
+    progress_.say(resume_.sentence(options_.epochs, step_, model_.stop_training));
   }
 
   // What the history knows of this epoch. Values of validation exist for every validation_freq-th epoch only.
@@ -285,6 +290,7 @@ class Trainer : public TrainRun {
     watchdog_->begin_epoch(epoch + 1, options_.epochs, planned_steps().value_or(0));
     // A pass over a data set is known to be over when its end has been seen.
     const int64_t limit = feed_ && !options_.steps_per_epoch ? INT64_MAX : steps;
+    if (rehearsal_) rehearsal_->steps_begin();
     while (step_ < limit && !model_.stop_training) {
       const int64_t step = step_;
       if (feed_) {
@@ -308,6 +314,7 @@ class Trainer : public TrainRun {
         progress_.update(step + 1, state_.logs());
       }
       if (options_.profiler) options_.profiler->step();
+      if (rehearsal_ && rehearsal_->step_done()) model_.stop_training = true;
     }
     Logs logs;
     {
@@ -369,8 +376,7 @@ class Trainer : public TrainRun {
     state_.train_plan(train_, !feed_ && options_.shuffle ? Feed::gathered : Feed::sliced,
                       feed_ ? train_.rows() : std::min(options_.batch_size, train_.rows()));
     for (const auto& callback : options_.callbacks)
-      if (const std::string warning = disk_warning(callback->disk_need()); !warning.empty())
-        progress_.say("warning: " + warning);
+      if (const std::string warning = disk_warning(callback->disk_need()); !warning.empty()) progress_.warn(warning);
   }
 
   void pick_rows(int64_t pass, int64_t first, int64_t count) {
@@ -395,11 +401,11 @@ class Trainer : public TrainRun {
     if (!history_.bad_loss_.empty()) return;
     history_.bad_loss_ = fmt::format("epoch {}, step {}: {}", epoch + 1, step + 1, state_.bad_loss());
     timeline.fact("loss.not_finite", history_.bad_loss_, "fit");
-    progress_.say(fmt::format("warning: {}; {}", history_.bad_loss_,
-                              result == StepResult::skipped
-                                  ? "the step is skipped, later ones like it without a word"
-                                  : "training goes on; lower the learning rate, clip gradients, or compile with "
-                                    "nan_policy = raise to stop at the step"));
+    progress_.warn(fmt::format("{}; {}", history_.bad_loss_,
+                               result == StepResult::skipped
+                                   ? "the step is skipped, later ones like it without a word"
+                                   : "training goes on; lower the learning rate, clip gradients, or compile with "
+                                     "nan_policy = raise to stop at the step"));
   }
 
   Model& model_;
@@ -411,6 +417,7 @@ class Trainer : public TrainRun {
   CallbackList callbacks_;
   ProgressLine progress_;
   Watchdog* watchdog_ = nullptr;  // while it runs
+  Rehearsal* rehearsal_ = nullptr;
   History history_;
   std::vector<int64_t> indices_;
   int64_t steps_ = 0;
@@ -423,20 +430,6 @@ class Trainer : public TrainRun {
   Resume resume_{options_};
   Saver saver_{model_, state_};
 };
-
-void Model::compile(CompileOptions options) {
-  const std::vector<AnyLoss>& losses = options.loss.values();
-  if (std::none_of(losses.begin(), losses.end(), [](const AnyLoss& loss) { return bool(loss); }))
-    fail<ValueError>("compile", "needs a loss, e.g. .loss = \"mse\"");
-  // Training is certain to come: threads start while the user goes on, and room for optimizer state and gradients is
-  // made present; a guess while the weights are unknown.
-  ThreadTeam::global().start();
-  constexpr int64_t kLeast = 2'500'000, kMost = 32'000'000;
-  int64_t weights = 0;
-  for (const Variable& weight : trainable_variables()) weights += weight.spec().bytes();
-  reserve_pages(static_cast<size_t>(std::clamp(3 * weights, kLeast, kMost)));
-  training_ = std::make_shared<TrainingState>(*this, std::move(options));
-}
 
 ValidationData::ValidationData(const data::Dataset& batches) : dataset(std::make_shared<data::Dataset>(batches)) {}
 
@@ -483,6 +476,18 @@ History Model::fit(const data::Dataset& dataset, FitOptions options) {
   else if (options.validation_data)
     trainer.use_validation(*validation_columns(*this, options));
   return trainer.run();
+}
+
+void rehearse_fit(Model& model, const Columns& columns, FitOptions options, Rehearsal& rehearsal) {
+  Trainer trainer(model, columns, std::nullopt, std::move(options));
+  trainer.rehearse(rehearsal);
+  trainer.run();
+}
+
+void rehearse_fit(Model& model, const data::Dataset& dataset, FitOptions options, Rehearsal& rehearsal) {
+  Trainer trainer(model, dataset, std::move(options));
+  trainer.rehearse(rehearsal);
+  trainer.run();
 }
 
 }  // namespace isochron

@@ -28,9 +28,11 @@ std::string parent_of(const std::string& path) { return std::filesystem::path(pa
 // File systems stamp what is written by a clock that lags behind by at most this.
 constexpr int64_t kFileClockTick = 10'000'000;
 
-// Of one save, as far as is known before the first step.
+// Of one save, as far as is known before the first step: tensors, and blocks for the header, the manifest and what a
+// file leaves of its last one.
 int64_t bytes_of_save(const Model& model, bool weights_only) {
-  int64_t bytes = 0;
+  constexpr int64_t kBlock = 4096;
+  int64_t bytes = (weights_only ? 2 : 3) * kBlock;
   for (const auto& [name, variable] : weight_variables(model)) bytes += variable.spec().bytes();
   if (weights_only) return bytes;
   for (const Variable& variable : model.optimizer().variables()) bytes += variable.spec().bytes();

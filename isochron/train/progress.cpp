@@ -5,14 +5,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <cstdio>
 #include <mutex>
 #include <thread>
 
 #include "isochron/base/clock.h"
+#include "isochron/base/log.h"
 #include "isochron/base/terminal.h"
-#include "isochron/base/try_print.h"
 
 namespace isochron {
 namespace {
@@ -112,10 +113,12 @@ void ProgressLine::begin(const std::string& title, int64_t steps) {
   steps_ = steps;
   started_ns_ = monotonic_ns();
   next_ns_ = started_ns_ + kRedrawNs;
-  if (verbose_ > 0) {
-    if (!writer_) writer_ = std::make_unique<Writer>();
-    if (!title.empty()) writer_->write(title + "\n", false);
-  }
+  if (shown() && !title.empty()) writer_->write(title + "\n", false);
+}
+
+bool ProgressLine::shown() {
+  if (verbose_ > 0 && !writer_) writer_ = std::make_unique<Writer>();
+  return writer_ != nullptr;
 }
 
 bool ProgressLine::due() {
@@ -140,7 +143,12 @@ std::string ProgressLine::line(int64_t step, const Logs& logs, bool finished) co
     text += "- " + duration(seconds);
   }
   text += fmt::format("{}{}/step", verbose_ == 1 ? " " : " - ", duration(per_step));
-  for (const auto& [name, value] : logs) text += fmt::format(" - {}: {:.4f}", name, value);
+  // As Keras does: a learning rate of 1e-5 is not 0.0000.
+  constexpr double kLeastPlain = 1e-3;
+  for (const auto& [name, value] : logs)
+    text += fmt::format(
+        " - {}: {}", name,
+        std::abs(value) > kLeastPlain || value == 0 ? fmt::format("{:.4f}", value) : fmt::format("{:.4e}", value));
   return text;
 }
 
@@ -155,10 +163,11 @@ void ProgressLine::end(int64_t steps, const Logs& logs) {
 }
 
 void ProgressLine::say(const std::string& text) {
-  if (writer_)
-    writer_->write((terminal_ ? "\r\x1b[2K" : "") + text + "\n", false);
-  else
-    try_print(stderr, "{}\n", text);
+  if (shown()) writer_->write((terminal_ ? "\r\x1b[2K" : "") + text + "\n", false);
+}
+
+void ProgressLine::warn(const std::string& text) {
+  shown() ? say("warning: " + text) : log_line(LogLevel::warning, "fit", text);
 }
 
 }  // namespace isochron

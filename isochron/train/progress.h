@@ -28,11 +28,14 @@ class ProgressLine {
   bool due();
   void update(int64_t step, const Logs& logs);
   void end(int64_t steps, const Logs& logs);
-  // A line of its own above the progress line.
+  // A line of its own above the progress line, or before the first; nothing with verbose 0.
   void say(const std::string& text);
+  // Likewise; with verbose 0 it goes to the log.
+  void warn(const std::string& text);
 
  private:
   class Writer;
+  bool shown();  // and the writer is there
   std::string line(int64_t step, const Logs& logs, bool finished) const;
   std::unique_ptr<Writer> writer_;
   int verbose_;

@@ -2,13 +2,12 @@
 
 #include <cxxabi.h>
 
-#include <cstdio>
 #include <typeinfo>
 
 #include "isochron/base/clock.h"
+#include "isochron/base/log.h"
 #include "isochron/base/seconds_text.h"
 #include "isochron/base/threads.h"
-#include "isochron/base/try_print.h"
 #include "isochron/timeline/timeline.h"
 
 namespace isochron {
@@ -24,10 +23,10 @@ void Resume::find() {
 bool Resume::look_in(const std::string& path, bool must) {
   std::vector<std::string> rejected;
   found_ = read_newest_checkpoint(path, &rejected);
-  for (const std::string& why : rejected) try_print(stderr, "resume: passed over {}\n", why);
+  for (const std::string& why : rejected) log_line(LogLevel::warning, "resume", "passed over " + why);
   if (found_) {
     info_ = found_->info;
-    if (!rejected.empty()) try_print(stderr, "resume: the newest valid checkpoint is {}\n", info_.path);
+    if (!rejected.empty()) log_line(LogLevel::warning, "resume", "the newest valid checkpoint is " + info_.path);
     spent_ns_ = monotonic_ns() - begin_ns_;
     return true;
   }

@@ -11,7 +11,7 @@ class Resume {
   explicit Resume(const FitOptions& options) : options_(options) {}
 
   // Reads the newest valid checkpoint: of a callback that looks for one (BackupAndRestore), else where the options say.
-  // Damaged ones that are passed over are told on standard error. FileError when the options name a place without any.
+  // Damaged ones that are passed over are told in the log. FileError when the options name a place without any.
   void find();
   bool found() const { return found_.has_value(); }
   // Of the checkpoint, also after take(): whole epochs done, and steps of the one under way.

@@ -3,8 +3,8 @@
 #include <cstdio>
 
 #include "isochron/base/clock.h"
+#include "isochron/base/log.h"
 #include "isochron/base/seconds_text.h"
-#include "isochron/base/try_print.h"
 #include "isochron/checkpoint/weight_names.h"
 #include "isochron/checkpoint/weights_file.h"
 #include "isochron/timeline/timeline.h"
@@ -80,7 +80,7 @@ void Saver::take_copy(CheckpointInfo info, const StateDict& rest) {
   // Saves that failed have made room for this one.
   std::erase_if(open_, [&](const auto& entry) { return entry.first <= earlier && entry.second.failed; });
   if (copied || std::exchange(told_stall_, true)) return;
-  try_print(stderr, "checkpoint: no memory for a copy of the state: training waits while it is written\n");
+  log_line(LogLevel::warning, "checkpoint", "no memory for a copy of the state: training waits while it is written");
 }
 
 void Saver::deliver() {
@@ -102,15 +102,16 @@ void Saver::tell(const SaveOutcome& outcome) {
     summary_.bytes += outcome.written_bytes;
     summary_.newest = outcome.info.path;
     if (Timeline* timeline = Timeline::current()) timeline->count("checkpoint_bytes", outcome.written_bytes);
-    if (failing_) try_print(stderr, "checkpoint: {} is on disk; saving works again\n", outcome.info.path);
+    if (failing_)
+      log_line(LogLevel::warning, "checkpoint", fmt::format("{} is on disk; saving works again", outcome.info.path));
     failing_ = false;
   } else {
     ++summary_.failed;
     if (!failing_)
-      try_print(stderr,
-                "checkpoint: can't save {}: {} (needs {} bytes, {} are free); training goes on, earlier checkpoints "
-                "are kept, and it is tried again\n",
-                outcome.info.path, outcome.problem, outcome.need_bytes, outcome.free_bytes);
+      log_line(LogLevel::warning, "checkpoint",
+               fmt::format("can't save {}: {} (needs {} bytes, {} are free); training goes on, earlier checkpoints are "
+                           "kept, and it is tried again",
+                           outcome.info.path, outcome.problem, outcome.need_bytes, outcome.free_bytes));
     failing_ = true;
   }
   if (outcome.id == last_id_) {
@@ -132,7 +133,7 @@ std::string Saver::finish() {
                                  seconds_text(summary_.stall_seconds / static_cast<double>(saves)));
   if (Timeline* timeline = Timeline::current()) timeline->fact("checkpoint.summary", text, "fit");
   if (summary_.last_on_disk) return fmt::format("checkpoints: {}; the last one is on disk: {}", text, summary_.newest);
-  return fmt::format("checkpoints: the last state is NOT on disk: {}; newest on disk: {}", summary_.problem,
+  return fmt::format("the last state is NOT on disk: {}; newest on disk: {}", summary_.problem,
                      summary_.newest.empty() ? "none" : summary_.newest);
 }
 

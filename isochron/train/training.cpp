@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "isochron/base/prefault.h"
 #include "isochron/base/row_error.h"
+#include "isochron/base/threads.h"
 #include "isochron/exec/first_bad_op.h"
 #include "isochron/graph/gradient.h"
 #include "isochron/nn/masking.h"
@@ -36,6 +38,20 @@ TrainingState::TrainingState(Model& model, CompileOptions compile_options)
                        names[i]);
     outputs_.push_back(std::move(output));
   }
+}
+
+void Model::compile(CompileOptions options) {
+  const std::vector<AnyLoss>& losses = options.loss.values();
+  if (std::none_of(losses.begin(), losses.end(), [](const AnyLoss& loss) { return bool(loss); }))
+    fail<ValueError>("compile", "needs a loss, e.g. .loss = \"mse\"");
+  // Training is certain to come: threads start while the user goes on, and room for optimizer state and gradients is
+  // made present; a guess while the weights are unknown.
+  ThreadTeam::global().start();
+  constexpr int64_t kLeast = 2'500'000, kMost = 32'000'000;
+  int64_t weights = 0;
+  for (const Variable& weight : trainable_variables()) weights += weight.spec().bytes();
+  reserve_pages(static_cast<size_t>(std::clamp(3 * weights, kLeast, kMost)));
+  training_ = std::make_shared<TrainingState>(*this, std::move(options));
 }
 
 std::vector<std::string> TrainingState::target_names() const {
@@ -247,7 +263,7 @@ std::string TrainingState::origin_of_bad_loss(Plan& plan, const Columns& columns
 StepResult TrainingState::step(StepKind kind, const Columns& columns, Feed feed, int64_t first, int64_t count,
                                const int64_t* indices, std::span<void* const> predictions, const char* what) {
   Plan& plan = plan_for(kind, columns, feed, count);
-  if (!plan.checked) {
+  if (!plan.checked && !scratch_) {
     constexpr const char* kNames[] = {"fit", "evaluate", "predict"};
     preflight(what ? what : kNames[static_cast<size_t>(kind)], memory_of(*plan.traced, kind, columns, count));
     plan.checked = true;
@@ -268,7 +284,7 @@ StepResult TrainingState::step(StepKind kind, const Columns& columns, Feed feed,
   const bool warns = options.nan_policy == NanPolicy::warn;
   try {
     // Once warned there is nothing to stop for.
-    plan.traced->run(arguments, results, /*check_numbers=*/!warns || bad_loss_.empty());
+    plan.traced->run(arguments, results, /*check_numbers=*/!scratch_ && (!warns || bad_loss_.empty()), scratch_);
     steps_run_.fetch_add(1, std::memory_order_relaxed);
     return StepResult::done;
   } catch (const RowError& error) {

@@ -56,6 +56,8 @@ class TrainingState {
   std::vector<Variable> updated_variables() const;
   std::vector<int64_t> step_shapes() const;
   void prepare(std::span<const int64_t> step_shapes);
+  // While given, training steps update these copies, are not checked for whether they fit, and mind no bad numbers.
+  void rehearse_on(ScratchVariables* scratch) { scratch_ = scratch; }
   // What the input pipeline holds, for checking what fits into memory.
   void use_input(InputMemory input) { input_ = input; }
   // The plan of a training step on such a batch, compiled if need be and not checked for whether it fits.
@@ -102,6 +104,7 @@ class TrainingState {
   std::list<Plan> plans_;  // most recently used first
   std::string bad_loss_;
   InputMemory input_;
+  ScratchVariables* scratch_ = nullptr;
   std::atomic<int64_t> steps_run_{0};
 };
 

@@ -106,6 +106,11 @@ class Usage(unittest.TestCase):
             self.assertEqual(out.returncode, 2)
             self.assertIn("--fail-above must be a number of percent", out.stderr)
 
+    def test_standard_input_is_one_run_not_two(self):
+        out = run("compare", "-", "-", input="Epoch 1/2\n", capture_output=True)
+        self.assertEqual(out.returncode, 2)
+        self.assertIn("standard input holds one run", out.stderr)
+
     def test_json_of_names_that_are_no_utf8(self):
         with tempfile.TemporaryDirectory() as folder:
             environment = {**os.environb, b"ISOCHRON_TMPDIR": folder.encode() + b"/a\xff"}

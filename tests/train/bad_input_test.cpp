@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "isochron/isochron.h"
+#include "tests/base/captured_stderr.h"
 #include "tests/tensor/error_matcher.h"
 
 namespace isochron {
@@ -133,7 +134,7 @@ TEST_F(BadInput, NotANumberByPolicy) {
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   const History warned = model.fit(bad, y, options);
-  EXPECT_THAT(testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr(), HasSubstr("warning"));
+  EXPECT_THAT(testing::internal::GetCapturedStdout() + captured_stderr(), HasSubstr("warning"));
   EXPECT_FALSE(std::isfinite(warned["loss"][0]));
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "isochron/isochron.h"
+#include "tests/base/captured_stderr.h"
 
 namespace isochron {
 namespace {
@@ -127,7 +128,7 @@ TEST(BadNumbers, AStepWithSuchAGradientIsSkipped) {
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   const History history = model.fit(column({0, 1, 1, 1}), column({0, 0, 0, 0}), kByTwo);
-  const std::string said = testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr();
+  const std::string said = testing::internal::GetCapturedStdout() + captured_stderr();
   EXPECT_THAT(said, AllOf(HasSubstr("the gradient of"), HasSubstr("the step is skipped")));
   EXPECT_EQ(history.skipped_steps(), 1);
   EXPECT_TRUE(std::isfinite(model.get_weights()[0].item()));
@@ -167,10 +168,10 @@ TEST(BadNumbers, SkipLeavesTheStepOutAndTellsTheFirst) {
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   const History history = model.fit(x, y, kByTwo);
-  const std::string said = testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr();
+  const std::string said = testing::internal::GetCapturedStdout() + captured_stderr();
   EXPECT_EQ(history.skipped_steps(), 2);
   EXPECT_THAT(history.bad_loss(), AllOf(HasSubstr("epoch 1, step 2"), HasSubstr("log in layer \"logarithm\"")));
-  EXPECT_THAT(said, AllOf(HasSubstr("warning: epoch 1, step 2"), HasSubstr("skipped"), Not(HasSubstr("step 3"))));
+  EXPECT_THAT(said, AllOf(HasSubstr("warning: fit: epoch 1, step 2"), HasSubstr("skipped"), Not(HasSubstr("step 3"))));
   EXPECT_TRUE(std::isfinite(history["loss"][0]));
   EXPECT_TRUE(std::isfinite(model.get_weights()[0].item()));
   // What was learned from the one good batch, and nothing else.
@@ -185,8 +186,9 @@ TEST(BadNumbers, WarnNamesTheStepOnceAndGoesOn) {
   testing::internal::CaptureStderr();
   const History history = model.fit(column({1, 2, 0, 4}), column({0, 0, 0, 0}),
                                     {.epochs = 2, .batch_size = 2, .shuffle = false, .verbose = 0});
-  const std::string said = testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr();
-  EXPECT_THAT(said, AllOf(HasSubstr("warning: epoch 1, step 2"), HasSubstr("log in layer"), Not(HasSubstr("epoch 2"))));
+  const std::string said = testing::internal::GetCapturedStdout() + captured_stderr();
+  EXPECT_THAT(said,
+              AllOf(HasSubstr("warning: fit: epoch 1, step 2"), HasSubstr("log in layer"), Not(HasSubstr("epoch 2"))));
   EXPECT_EQ(history.skipped_steps(), 0);
   EXPECT_FALSE(std::isfinite(history["loss"][1]));
   EXPECT_FALSE(std::isfinite(model.get_weights()[0].item())) << "the update was made";

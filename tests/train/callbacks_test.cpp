@@ -13,6 +13,7 @@
 #include "isochron/base/files.h"
 #include "isochron/checkpoint/state_dict.h"
 #include "isochron/isochron.h"
+#include "tests/base/captured_stderr.h"
 #include "tests/base/file_size_limit.h"
 #include "tests/source_dir.h"
 
@@ -87,8 +88,8 @@ TEST(EarlyStopping, SaysWhatItCanNotKnow) {
   testing::internal::CaptureStderr();
   problem.model.fit(problem.x, problem.y,
                     {.epochs = 2, .verbose = 0, .callbacks = {std::make_shared<EarlyStopping>()}});
-  EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "EarlyStopping: there is no \"val_loss\" to go by; available: loss, mae\n");
+  EXPECT_EQ(captured_stderr(),
+            "isochron: warning: EarlyStopping: there is no \"val_loss\" to go by; available: loss, mae\n");
 }
 
 TEST(ReduceLROnPlateau, RatesAreThoseOfKeras) {
@@ -206,7 +207,7 @@ TEST(JsonLinesLogger, RowsThatFindNoRoomLeaveNoHalves) {
     row(2, "loss");
   }
   row(3, "loss");
-  const std::string told = testing::internal::GetCapturedStderr();
+  const std::string told = captured_stderr();
   EXPECT_THAT(told, testing::HasSubstr("rows of " + path + " are lost: "));
   EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 1) << told;
   std::istringstream lines(read_file(path));

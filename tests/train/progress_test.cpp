@@ -32,6 +32,17 @@ TEST(ProgressLine, LinesThatComeTooFastAreWrittenTogetherAndNoneIsLost) {
   }
 }
 
+TEST(ProgressLine, SmallNumbersKeepTheirDigits) {
+  testing::internal::CaptureStdout();
+  {
+    ProgressLine line(2);
+    line.begin("", 10);
+    line.end(10, {{"loss", 0.00012345}, {"rate", 1e-5}, {"none", 0}, {"accuracy", 0.5}});
+  }
+  EXPECT_THAT(testing::internal::GetCapturedStdout(),
+              testing::HasSubstr("loss: 1.2345e-04 - rate: 1.0000e-05 - none: 0.0000 - accuracy: 0.5000"));
+}
+
 // Rows of a terminal, as a reader counts them.
 size_t columns_of(std::string text) {
   text = std::regex_replace(text, std::regex("\x1b\\[[0-9]*[mK]"), "");

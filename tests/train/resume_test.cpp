@@ -198,17 +198,17 @@ TEST(Resume, SaysWhereItGoesOn) {
              .batch_size = 16,
              .verbose = 0,
              .callbacks = {std::make_shared<ModelCheckpoint>(folder.file("s-{batch}"), Options{.save_freq = 2})}});
-  testing::internal::CaptureStderr();
+  testing::internal::CaptureStdout();
   model.fit(data.x, data.y, {.epochs = 2, .batch_size = 16, .verbose = 2, .resume = folder.path()});
-  const std::string text = testing::internal::GetCapturedStderr();
+  const std::string text = testing::internal::GetCapturedStdout();
   EXPECT_THAT(text, HasSubstr(folder.file("s-4") + ": epoch 1, step 5, "));
   // More epochs than the run that ended.
   model.fit(data.x, data.y,
             {.epochs = 2, .verbose = 0, .callbacks = {std::make_shared<ModelCheckpoint>(folder.file("end/e"))}});
   EXPECT_EQ(model.fit(data.x, data.y, {.epochs = 5, .verbose = 0, .resume = folder.file("end")}).epochs().size(), 5u);
-  testing::internal::CaptureStderr();
+  testing::internal::CaptureStdout();
   EXPECT_EQ(model.fit(data.x, data.y, {.epochs = 2, .verbose = 2, .resume = folder.file("end")}).epochs().size(), 2u);
-  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("training had ended after epoch 2"));
+  EXPECT_THAT(testing::internal::GetCapturedStdout(), HasSubstr("training had ended after epoch 2"));
 }
 
 TEST(Resume, RefusesWhatDoesNotFit) {
