@@ -96,7 +96,24 @@ constexpr Marker kReading[] = {
     {"webdataset/filters.py", "_shuffle", Phase::input, kShuffleFill},
     {"torchdata/", "", Phase::input, "torchdata"},
     {"datasets/arrow_dataset.py", "", Phase::input, "Hugging Face dataset"},
+    {"datasets/iterable_dataset.py", "", Phase::input, "Hugging Face dataset"},
+    {"transformers/tokenization", "", Phase::input, "tokenizing"},
     {"PIL/", "", Phase::input, "image decoding"},
+    {"torchvision/io/", "", Phase::input, "image decoding"},
+    {"torchvision/transforms/", "", Phase::input, "image transforms"},
+    {"albumentations/", "", Phase::input, "image transforms"},
+    {"skimage/", "", Phase::input, "image transforms"},
+    {"imageio/", "", Phase::input, "image decoding"},
+    {"librosa/", "", Phase::input, "audio decoding"},
+    {"torchaudio/", "", Phase::input, "audio decoding"},
+    {"numpy/lib/", "load", Phase::input, "numpy.load"},
+    {"numpy/lib/", "genfromtxt", Phase::input, "numpy.genfromtxt"},
+    {"h5py/_hl/dataset.py", "__getitem__", Phase::input, "HDF5 reading"},
+    {"gzip.py", "read", Phase::input, "gzip reading"},
+    {"gzip.py", "decompress", Phase::input, "gzip reading"},
+    {"zipfile", "read", Phase::input, "zip reading"},
+    {"tarfile.py", "read", Phase::input, "tar reading"},
+    {"json/decoder.py", "", Phase::input, "json reading"},
     {"pandas/io/formats/", "", Phase::log, "pandas writing"},
     {"pandas/io/", "", Phase::input, "pandas reading"},
 };
@@ -239,12 +256,15 @@ struct CodeRoles {
   const Word* word = nullptr;
   const Package* package = nullptr;
   bool user = false, importing = false, executor = false, fits = false;
+  bool yields = false;                   // a generator of the program's own, not an expression within a line
+  bool ungraded = false;                 // calls a function decorated by torch.no_grad() or inference_mode()
   bool launches = false, waits = false;  // for processes it launched
 };
 
 namespace {
 
-CodeRoles find_roles(const std::string& file, const std::string& function) {
+CodeRoles find_roles(const PythonCode& code) {
+  const std::string &file = code.file, &function = code.function;
   CodeRoles roles;
   const auto in = [&](std::string_view path, std::string_view name = "") {
     return contains(file, path) && contains(function, name);
@@ -253,6 +273,8 @@ CodeRoles find_roles(const std::string& file, const std::string& function) {
   roles.importing = file.starts_with("<frozen importlib");
   roles.executor = in(kExecutor);
   roles.fits = in("", "Trainer.fit");
+  roles.yields = roles.user && code.generator && !function.ends_with('>');
+  roles.ungraded = in("torch/utils/_contextlib.py", "decorate_context");
   roles.launches =
       in("torch/multiprocessing/spawn.py") || in("torch/distributed/elastic/") || in("torch/distributed/launcher/");
   roles.waits = in("subprocess.py") || in("multiprocessing/process.py", "join");
@@ -269,7 +291,7 @@ CodeRoles find_roles(const std::string& file, const std::string& function) {
 
 const CodeRoles& roles_of(const PythonFrame& frame) {
   const PythonCode& code = *frame.code;
-  if (!code.roles) code.roles = std::make_shared<const CodeRoles>(find_roles(code.file, code.function));
+  if (!code.roles) code.roles = std::make_shared<const CodeRoles>(find_roles(code));
   return *code.roles;
 }
 
@@ -277,6 +299,20 @@ const Marker* outermost(Rank rank, std::span<const PythonFrame> frames) {
   for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame)
     if (const Marker* marker = roles_of(*frame).markers[rank]) return marker;
   return nullptr;
+}
+
+// A function that validates reads its own data: what is called by a loader does not count.
+const Word* validating(const std::vector<PythonFrame>& frames) {
+  for (auto frame = frames.rbegin(); frame != frames.rend() && !roles_of(*frame).markers[reading]; ++frame)
+    if (const Word* word = roles_of(*frame).word; word && word->phase == Phase::validate) return word;
+  return nullptr;
+}
+
+// The user's own function that torch.no_grad() or inference_mode() decorates: with a forward pass in it, it evaluates.
+bool evaluates(const std::vector<PythonFrame>& frames) {
+  for (size_t i = 1; i < frames.size(); ++i)
+    if (roles_of(frames[i]).ungraded && roles_of(frames[i - 1]).user) return true;
+  return false;
 }
 
 bool is_import_machinery(const PythonFrame& frame) { return roles_of(frame).importing; }
@@ -389,13 +425,23 @@ Activity activity_of(const std::vector<PythonFrame>& frames) {
     activity.what = found->what;
     return true;
   };
-  for (const Rank rank : {drawing, compiling, saving, evaluating, synchronising, reading, initialising})
+  for (const Rank rank : {drawing, compiling, saving, evaluating, synchronising})
     if (take(outermost(rank, frames))) return activity;
-  if (take(outermost_word(frames)) || take(outermost(logging, frames)) || take(outermost(computing, frames)))
+  if (take(validating(frames))) return activity;
+  for (const Rank rank : {reading, initialising})
+    if (take(outermost(rank, frames))) return activity;
+  if (take(outermost_word(frames)) || take(outermost(logging, frames))) return activity;
+  if (take(outermost(computing, frames))) {
+    if (activity.phase == Phase::forward && evaluates(frames))
+      activity = {Phase::validate, "evaluation without gradients", activity.user};
     return activity;
+  }
   if (activity.executing) {
     activity.phase = Phase::forward;
     activity.what = "TensorFlow step";
+  } else if (std::any_of(frames.begin(), frames.end(), [](const auto& frame) { return roles_of(frame).yields; })) {
+    activity.phase = Phase::input;  // what a loop of the program's own goes through
+    activity.what = "a generator";
   }
   return activity;
 }

@@ -128,11 +128,13 @@ std::optional<Trainer::Look> Trainer::look(const ProcessTree& tree, double now) 
       main = candidates_.at(rank).python->main_thread();
     }
   if (!main) return std::nullopt;
-  Look look{activity_of(main->frames), main->epoch, ""};
+  Look look{activity_of(main->frames), main->epoch, "", main->profiled};
   if (look.activity.phase != Phase::start) look.framework = framework_of(main->frames);
   count_passes(*main, look);
   if (!look.activity.executing) running_looks_ = 0;
   if (look.activity.executing) refine_executing(look.activity, tree.alive().at(pid_).state, now);
+  if (look.activity.phase == Phase::input && !look.activity.executing)
+    look.activity.store = source_.store_named(main->frames);
   if (look.activity.phase == Phase::input && look.activity.what == "DataLoader")
     refine_loader(look.activity, tree, now);
   if (look.activity.phase == Phase::input && starts_workers(main->frames)) look.activity.what = kWorkerStart;
@@ -210,6 +212,7 @@ void Trainer::refine_loader(Activity& activity, const ProcessTree& tree, double 
         loading = true;
         const Activity inside = activity_of(main->frames);
         if (!inside.user.empty()) activity.user = inside.user;
+        if (activity.store == Store::none) activity.store = source_.store_named(main->frames);
       } else {
         starting = true;
       }

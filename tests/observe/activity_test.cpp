@@ -135,6 +135,39 @@ TEST(Activity, FunctionsOfTheProgramTellByTheirNames) {
   EXPECT_EQ(phase_in("log_prob"), Phase::other) << "arithmetic";
 }
 
+TEST(Activity, AValidationReadsItsOwnData) {
+  const std::pair<std::string, std::string> next = {"lib/torch/utils/data/dataloader.py",
+                                                    "_BaseDataLoaderIter.__next__"},
+                                            main = {"/home/me/train.py", "main"};
+  EXPECT_EQ(activity_of(stack({next, {"/home/me/train.py", "evaluate"}, main})).phase, Phase::validate);
+  EXPECT_EQ(activity_of(stack({{"/home/me/data.py", "validate_row"}, next, main})).phase, Phase::input);
+}
+
+TEST(Activity, AForwardPassInAFunctionWithoutGradientsIsAnEvaluation) {
+  const std::pair<std::string, std::string> forward = {"lib/torch/nn/modules/module.py", "Module._call_impl"},
+                                            ungraded = {"lib/torch/utils/_contextlib.py",
+                                                        "context_decorator.<locals>.decorate_context"},
+                                            main = {"/home/me/train.py", "main"};
+  EXPECT_EQ(activity_of(stack({forward, {"/home/me/train.py", "accuracy"}, ungraded, main})).phase, Phase::validate);
+  EXPECT_EQ(activity_of(stack({forward, main})).phase, Phase::forward);
+  // Averages of weights are kept without gradients, too, but nothing is passed through the model.
+  EXPECT_EQ(activity_of(stack({{"/home/me/train.py", "Average.update"}, ungraded, main})).phase, Phase::other);
+}
+
+TEST(Activity, AGeneratorOfTheProgramsOwnGivesInput) {
+  const auto in_generator = [](const std::string& function) {
+    auto frames = stack({{"lib/pandas/core/indexing.py", "_iLocIndexer._getitem_axis"},
+                         {"/home/me/train.py", function},
+                         {"/home/me/train.py", "main"}});
+    auto code = std::make_shared<PythonCode>(*frames[1].code);
+    code->generator = true;
+    frames[1].code = code;
+    return activity_of(frames).phase;
+  };
+  EXPECT_EQ(in_generator("batches"), Phase::input);
+  EXPECT_EQ(in_generator("main.<locals>.<genexpr>"), Phase::other);
+}
+
 TEST(Activity, UnknownCodeIsOther) {
   const Activity activity = activity_of(stack({{"/home/me/train.py", "step"}, {"/home/me/train.py", "<module>"}}));
   EXPECT_EQ(activity.phase, Phase::other);

@@ -1,0 +1,35 @@
+// The program's own source, as far as its text says what stacks do not: a loop that fills `buffer` or writes to
+// `self.cache` looks like any other wait for data.
+//
+//   source_line("train.py", 41);            // "for x, y in loader:"
+//   SourceLines source;
+//   source.store_named(thread.frames);      // Store::shuffle_buffer where a running line of the user's names one
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "isochron/observe/activity.h"
+#include "isochron/observe/python_stack.h"
+
+namespace isochron::observe {
+
+// What identifiers of a line name: "buf.append(next(it))" a shuffle buffer, "self.cache[i] = decode(i)" a cache.
+Store store_named_in(std::string_view line);
+
+// Without its indentation, at most 100 characters; empty where there is none to read.
+std::string source_line(const std::string& path, int line);
+
+class SourceLines {
+ public:
+  // What the lines of the user's own that run now name, the innermost first.
+  Store store_named(const std::vector<PythonFrame>& frames);
+
+ private:
+  std::map<std::pair<std::string, int>, Store> stores_;
+};
+
+}  // namespace isochron::observe
