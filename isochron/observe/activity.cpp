@@ -159,11 +159,13 @@ bool runs_compiled(std::string_view file) {
                      [&](std::string_view part) { return file.find(part) != std::string_view::npos; });
 }
 
-// What user functions are called when they do one of the known jobs.
+// What user functions are called when they do one of the known jobs. Short words must begin the name:
+// `train_and_save` trains.
 struct Word {
   std::string_view word;
   Phase phase;
   std::string_view what = "";
+  bool begins = false;
 };
 constexpr Word kWords[] = {
     {"validate", Phase::validate},
@@ -231,6 +233,26 @@ constexpr Word kWords[] = {
     {"build_graph", Phase::build},
     {"compile_model", Phase::compile},
     {"backward", Phase::backward},
+    {"compute_metrics", Phase::callback},
+    {"eval", Phase::validate, "", true},
+    {"valid", Phase::validate, "", true},
+    {"test", Phase::validate, "", true},
+    {"accuracy", Phase::validate, "", true},
+    {"save", Phase::checkpoint, "", true},
+    {"snapshot", Phase::checkpoint, "", true},
+    {"export", Phase::checkpoint, "", true},
+    {"write", Phase::log, "", true},
+    {"dump", Phase::log, "", true},
+    {"plot", Phase::callback, "", true},
+    {"visuali", Phase::callback, "", true},
+    {"render", Phase::callback, "", true},
+    {"load_model", Phase::init, "", true},
+    {"load_weights", Phase::init, "", true},
+    {"load_state", Phase::init, "", true},
+    {"load", Phase::input, "", true},
+    {"read", Phase::input, "", true},
+    {"decode", Phase::input, "", true},
+    {"parse", Phase::input, "", true},
 };
 
 enum Rank { drawing, compiling, saving, evaluating, synchronising, reading, initialising, logging, computing, kRanks };
@@ -263,6 +285,13 @@ struct CodeRoles {
 
 namespace {
 
+// "save" for "Store._save"
+std::string_view plain_name(std::string_view function) {
+  function.remove_prefix(function.rfind('.') == std::string_view::npos ? 0 : function.rfind('.') + 1);
+  while (function.starts_with('_')) function.remove_prefix(1);
+  return function;
+}
+
 CodeRoles find_roles(const PythonCode& code) {
   const std::string &file = code.file, &function = code.function;
   CodeRoles roles;
@@ -274,7 +303,8 @@ CodeRoles find_roles(const PythonCode& code) {
   roles.executor = in(kExecutor);
   roles.fits = in("", "Trainer.fit");
   roles.yields = roles.user && code.generator && !function.ends_with('>');
-  roles.ungraded = in("torch/utils/_contextlib.py", "decorate_context");
+  for (const std::string_view decorator : {"decorate_context", "no_grad", "inference_mode"})
+    roles.ungraded = roles.ungraded || in("torch/utils/_contextlib.py", decorator);
   roles.launches =
       in("torch/multiprocessing/spawn.py") || in("torch/distributed/elastic/") || in("torch/distributed/launcher/");
   roles.waits = in("subprocess.py") || in("multiprocessing/process.py", "join");
@@ -282,8 +312,10 @@ CodeRoles find_roles(const PythonCode& code) {
     for (size_t rank = 0; rank < kRanks; ++rank)
       for (const Marker& marker : kMarkers[rank])
         if (!roles.markers[rank] && in(marker.path, marker.function)) roles.markers[rank] = &marker;
+  const std::string_view name = plain_name(function);
   for (const Word& word : kWords)
-    if (roles.user && !roles.word && in("", word.word)) roles.word = &word;
+    if (roles.user && !roles.word && (word.begins ? name.starts_with(word.word) : contains(function, word.word)))
+      roles.word = &word;
   for (const Package& package : kPackages)
     if (!roles.user && !roles.package && in(package.folder)) roles.package = &package;
   return roles;

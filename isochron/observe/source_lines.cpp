@@ -27,6 +27,16 @@ constexpr Named kNamed[] = {{"shuffle", Store::shuffle_buffer},
                             {"preload", Store::cache},
                             {"preloaded", Store::cache}};
 
+// The longest part of a call that is always written alike.
+constexpr LineCall kCalls[] = {
+    {Phase::checkpoint, "pickle.dump"}, {Phase::checkpoint, "np.save"},   {Phase::checkpoint, "save_file("},
+    {Phase::log, "json.dump"},          {Phase::log, ".writerow"},        {Phase::log, "os.fsync"},
+    {Phase::input, "pickle.load"},      {Phase::input, "np.load"},        {Phase::input, "imread("},
+    {Phase::input, "imdecode("},        {Phase::input, "json.loads"},     {Phase::input, "zlib.decompress"},
+    {Phase::input, "lzma.decompress"},  {Phase::input, "bz2.decompress"}, {Phase::input, "decompress("},
+    {Phase::input, ".recv("},           {Phase::input, ".iloc["},         {Phase::input, "read_csv("},
+};
+
 std::string read_line(const std::string& path, int line) {
   std::ifstream file(path);
   std::string text;
@@ -56,18 +66,36 @@ Store store_named_in(std::string_view line) {
 
 std::string source_line(const std::string& path, int line) { return read_line(path, line).substr(0, kLongestText); }
 
-Store SourceLines::store_named(const std::vector<PythonFrame>& frames) {
-  for (const PythonFrame& frame : frames) {
-    if (!frame.code->user) continue;
-    if (stores_.size() >= kMaxKnownLines) stores_.clear();
-    const auto [known, added] = stores_.try_emplace({frame.code->file, frame.line}, Store::none);
-    if (added) {
-      known->second = store_named_in(read_line(frame.code->file, frame.line));
-      if (known->second == Store::none) known->second = store_named_in(frame.code->function);
-    }
-    if (known->second != Store::none) return known->second;
+LineCall call_in(std::string_view line) {
+  for (const LineCall& call : kCalls)
+    if (line.find(call.what) != std::string_view::npos) return call;
+  return {};
+}
+
+const SourceLines::Line& SourceLines::line_of(const PythonFrame& frame) {
+  if (lines_.size() >= kMaxKnownLines) lines_.clear();
+  const auto [known, added] = lines_.try_emplace({frame.code->file, frame.line});
+  if (added) {
+    const std::string text = read_line(frame.code->file, frame.line);
+    known->second = {store_named_in(text), call_in(text)};
+    if (known->second.store == Store::none) known->second.store = store_named_in(frame.code->function);
   }
+  return known->second;
+}
+
+Store SourceLines::store_named(const std::vector<PythonFrame>& frames) {
+  for (const PythonFrame& frame : frames)
+    if (frame.code->user)
+      if (const Store store = line_of(frame).store; store != Store::none) return store;
   return Store::none;
+}
+
+void SourceLines::refine(Activity& activity, const std::vector<PythonFrame>& frames) {
+  if (activity.phase != Phase::other || frames.empty() || !frames[0].code->user) return;
+  const LineCall& call = line_of(frames[0]).call;
+  if (call.phase == Phase::other) return;
+  activity.phase = call.phase;
+  activity.what = call.what;
 }
 
 }  // namespace isochron::observe

@@ -138,6 +138,7 @@ std::optional<Trainer::Look> Trainer::look(const ProcessTree& tree, double now) 
   if (look.activity.phase == Phase::input && look.activity.what == "DataLoader")
     refine_loader(look.activity, tree, now);
   if (look.activity.phase == Phase::input && starts_workers(main->frames)) look.activity.what = kWorkerStart;
+  source_.refine(look.activity, main->frames);
   if (tree.alive().at(pid_).state != 'R') refine_disk(look.activity);
   last_ = look.activity;
   return look;
@@ -188,13 +189,14 @@ void Trainer::refine_executing(Activity& activity, char main_state, double now) 
     activity.what = "tf.data";
 }
 
-// Python's own file objects leave no frame behind: the system call says that user code writes. Small files are logs.
+// Python's own file objects leave no frame behind: the system call says that user code writes. Small files are logs,
+// and those that are appended to.
 void Trainer::refine_disk(Activity& activity) const {
   constexpr double kLargestLog = 4e6;
   if (activity.phase != Phase::other) return;
   const auto file = written_now(pid_, pid_);
   if (!file) return;
-  const bool log = file->size < kLargestLog;
+  const bool log = file->appended || file->size < kLargestLog;
   activity.phase = log ? Phase::log : Phase::checkpoint;
   activity.what = log ? "writing a log" : "writing a file";
 }

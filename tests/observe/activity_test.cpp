@@ -132,6 +132,10 @@ TEST(Activity, FunctionsOfTheProgramTellByTheirNames) {
   EXPECT_EQ(phase_in("Corpus.tokenize"), Phase::input);
   EXPECT_EQ(phase_in("ReplayBuffer.sample_batch"), Phase::input);
   EXPECT_EQ(phase_in("save_ckpt"), Phase::checkpoint);
+  EXPECT_EQ(phase_in("write_predictions"), Phase::log);
+  EXPECT_EQ(phase_in("Store._save_all"), Phase::checkpoint);
+  EXPECT_EQ(phase_in("test"), Phase::validate);
+  EXPECT_EQ(phase_in("train_and_save"), Phase::other);
   EXPECT_EQ(phase_in("log_prob"), Phase::other) << "arithmetic";
 }
 
@@ -145,10 +149,9 @@ TEST(Activity, AValidationReadsItsOwnData) {
 
 TEST(Activity, AForwardPassInAFunctionWithoutGradientsIsAnEvaluation) {
   const std::pair<std::string, std::string> forward = {"lib/torch/nn/modules/module.py", "Module._call_impl"},
-                                            ungraded = {"lib/torch/utils/_contextlib.py",
-                                                        "context_decorator.<locals>.decorate_context"},
+                                            ungraded = {"lib/torch/utils/_contextlib.py", "no_grad"},
                                             main = {"/home/me/train.py", "main"};
-  EXPECT_EQ(activity_of(stack({forward, {"/home/me/train.py", "accuracy"}, ungraded, main})).phase, Phase::validate);
+  EXPECT_EQ(activity_of(stack({forward, {"/home/me/train.py", "top_five"}, ungraded, main})).phase, Phase::validate);
   EXPECT_EQ(activity_of(stack({forward, main})).phase, Phase::forward);
   // Averages of weights are kept without gradients, too, but nothing is passed through the model.
   EXPECT_EQ(activity_of(stack({{"/home/me/train.py", "Average.update"}, ungraded, main})).phase, Phase::other);

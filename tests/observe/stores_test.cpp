@@ -79,6 +79,9 @@ TEST(SourceLines, IdentifiersTellWhereInputGoes) {
   EXPECT_EQ(store_named_in("shuffle_cache.append(x)"), Store::shuffle_buffer);
   EXPECT_EQ(store_named_in("x = np.frombuffer(f.read(n), 'uint8')"), Store::none);
   EXPECT_EQ(store_named_in(""), Store::none);
+  EXPECT_EQ(call_in("pickle.dump(state, f)").phase, Phase::checkpoint);
+  EXPECT_EQ(call_in("x = np.frombuffer(zlib.decompress(blob), 'uint8')").what, "zlib.decompress");
+  EXPECT_EQ(call_in("loss = criterion(out, y)").phase, Phase::other);
 }
 
 TEST(ActivityLog, SpansSkipOverAFlicker) {
