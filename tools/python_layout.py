@@ -19,6 +19,7 @@ FIELDS = {  # name: {lowest minor version: "struct, member"}
     "thread_native_id": {9: None, 11: "PyThreadState, native_thread_id"},
     "thread_frame": {9: "PyThreadState, frame", 11: "PyThreadState, cframe", 13: "PyThreadState, current_frame"},
     "cframe_frame": {9: None, 11: "_PyCFrame, current_frame", 13: None},
+    "thread_profiler": {9: "PyThreadState, c_profilefunc"},
     "frame_previous": {9: "PyFrameObject, f_back", 11: "_PyInterpreterFrame, previous"},
     "frame_code": {9: "PyFrameObject, f_code", 11: "_PyInterpreterFrame, f_code", 13: "_PyInterpreterFrame, f_executable"},
     "frame_instruction": {
@@ -31,6 +32,7 @@ FIELDS = {  # name: {lowest minor version: "struct, member"}
     "frame_globals": {9: "PyFrameObject, f_globals", 11: "_PyInterpreterFrame, f_globals"},
     "code_file": {9: "PyCodeObject, co_filename"},
     "code_name": {9: "PyCodeObject, co_name", 11: "PyCodeObject, co_qualname"},
+    "code_flags": {9: "PyCodeObject, co_flags"},
     "code_first_line": {9: "PyCodeObject, co_firstlineno"},
     "code_lines": {9: "PyCodeObject, co_lnotab", 10: "PyCodeObject, co_linetable"},
     "code_instructions": {9: None, 11: "PyCodeObject, co_code_adaptive"},

@@ -233,8 +233,8 @@ Verdict healthy(const Case& patient) {
 // Waiting for data has a reason. Where that is known, its seconds are not told twice.
 void leave_to_reasons(std::vector<Finding>& findings) {
   constexpr double kKnown = 0.6;  // confidence
-  constexpr Cause kReasons[] = {Cause::input_cold_read, Cause::input_shuffle_fill, Cause::input_cache_fill,
-                                Cause::input_worker_start, Cause::resume_skip};
+  constexpr Cause kReasons[] = {Cause::input_cold_read,    Cause::input_shuffle_fill, Cause::input_cache_fill,
+                                Cause::input_worker_start, Cause::resume_skip,        Cause::memory_leak};
   for (Finding& waiting : findings) {
     if (waiting.cause != Cause::input_bound) continue;
     for (const Finding& reason : findings)
@@ -255,6 +255,20 @@ std::vector<Verdict> judge(const RunRecord& run, const EpochUnit& unit) {
   };
   if (starts_as_usual(patient, findings)) see_as(shape_without_start(patient));
   if (const auto shape = shape_without_profiles(patient)) see_as(*shape);
+  // That others are there is known where it matters, and no explanation of single epochs.
+  const auto explained = [&](double seconds, bool overall) {
+    return std::any_of(findings.begin(), findings.end(), [&](const Finding& f) {
+      return f.cause != Cause::machine_contention && f.overall == overall &&
+             f.seconds >= kMinor * std::max(seconds, 1e-9);
+    });
+  };
+  // Unevenness without a reason must not hide a first epoch that has one.
+  if (patient.shape.symptom == Symptom::uneven && patient.shape.first_is_slow &&
+      !explained(patient.shape.extra_total, false)) {
+    const EpochShape uneven = patient.shape;
+    see_as(shape_of_start(patient));
+    if (!explained(patient.shape.extra_total, false) || starts_as_usual(patient, findings)) see_as(uneven);
+  }
   for (const Symptom symptom : {Symptom::died, Symptom::stuck})
     if (auto verdicts = terminal_verdicts(patient, findings, symptom); !verdicts.empty()) return verdicts;
   std::erase_if(findings, [](const Finding& finding) { return finding.symptom.has_value(); });
@@ -284,11 +298,7 @@ std::vector<Verdict> judge(const RunRecord& run, const EpochUnit& unit) {
     return rank(patient, a, whole, own_share) > rank(patient, b, whole, own_share);
   });
 
-  // That others are there is known in this case, and no explanation of single epochs.
-  const bool explained = std::any_of(findings.begin(), findings.end(), [&](const Finding& f) {
-    return f.cause != Cause::machine_contention && f.seconds >= kMinor * std::max(whole, 1e-9);
-  });
-  if (!explained && noise_of_shared_machine(patient)) {
+  if (!explained(whole, symptom == Symptom::slow_overall) && noise_of_shared_machine(patient)) {
     Verdict verdict = healthy(patient);
     verdict.confidence = 0.5;
     verdict.summary = fmt::format("{} epochs of about {}, uneven on a machine that others keep busy",

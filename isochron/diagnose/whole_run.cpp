@@ -217,6 +217,22 @@ FirstWaits first_waits(const Case& patient, size_t from) {
   return waits;
 }
 
+InputLead input_lead(const Case& patient, size_t epoch) {
+  for (const Fact* fact : patient.facts("input.lead"))
+    if (fact->epoch == patient.epoch(epoch).index) {
+      const size_t space = fact->value.find(' ');  // "6.30 buffer"
+      return {std::strtod(fact->value.c_str(), nullptr),
+              space == std::string::npos ? "" : fact->value.substr(space + 1)};
+    }
+  return {};
+}
+
+std::optional<double> computed_seconds(const Case& patient, size_t epoch) {
+  const auto cpu = patient.growth(sample_key::cpu_seconds, epoch);
+  if (!cpu) return std::nullopt;
+  return std::max(0.0, *cpu - patient.growth(sample_key::system_seconds, epoch).value_or(0));
+}
+
 double starting_workers(const Case& patient) {
   std::map<int, double> by_epoch;
   for (const Fact* fact : patient.facts("workers.start"))
@@ -284,6 +300,16 @@ bool noise_of_shared_machine(const Case& patient) {
 EpochShape shape_without_start(const Case& patient) {
   EpochShape shape = shape_without(patient, [&](size_t i) { return i == 0 ? patient.shape.first_overhead : 0; });
   shape.first_overhead = patient.shape.first_overhead;
+  return shape;
+}
+
+EpochShape shape_of_start(const Case& patient) {
+  EpochShape shape = patient.shape;
+  shape.symptom = Symptom::slow_first;
+  shape.usual = patient.epoch(0).seconds - shape.first_overhead;
+  shape.ratio = patient.epoch(0).seconds / std::max(shape.usual, 1e-9);
+  shape.extra.assign(patient.epochs().size(), 0);
+  shape.extra[0] = shape.extra_total = shape.first_overhead;
   return shape;
 }
 

@@ -55,6 +55,17 @@ struct FirstWaits {
 };
 FirstWaits first_waits(const Case& patient, size_t from = 0);
 
+// Input an epoch made before its first step, as a watch saw it, and what the program's own lines called the place it
+// went to: "buffer", "cache" or nothing.
+struct InputLead {
+  double seconds = 0;
+  std::string store;
+};
+InputLead input_lead(const Case& patient, size_t epoch);
+
+// CPU time of an epoch without the kernel's part, where that is known: reading files is the kernel's work.
+std::optional<double> computed_seconds(const Case& patient, size_t epoch);
+
 // Seconds of all epochs in which loader workers started, as a watch saw it.
 double starting_workers(const Case& patient);
 
@@ -76,6 +87,9 @@ bool noise_of_shared_machine(const Case& patient);
 
 // The shape of the epochs had the first been as short as the next ones.
 EpochShape shape_without_start(const Case& patient);
+
+// The shape of the epochs where the slow first one is the story, and what makes later ones uneven is not.
+EpochShape shape_of_start(const Case& patient);
 
 // The shape of the epochs had nobody profiled some steps, where just the epochs with such steps are slow: what the
 // profiler takes was wanted. nullopt where it is not so.

@@ -96,7 +96,24 @@ constexpr Marker kReading[] = {
     {"webdataset/filters.py", "_shuffle", Phase::input, kShuffleFill},
     {"torchdata/", "", Phase::input, "torchdata"},
     {"datasets/arrow_dataset.py", "", Phase::input, "Hugging Face dataset"},
+    {"datasets/iterable_dataset.py", "", Phase::input, "Hugging Face dataset"},
+    {"transformers/tokenization", "", Phase::input, "tokenizing"},
     {"PIL/", "", Phase::input, "image decoding"},
+    {"torchvision/io/", "", Phase::input, "image decoding"},
+    {"torchvision/transforms/", "", Phase::input, "image transforms"},
+    {"albumentations/", "", Phase::input, "image transforms"},
+    {"skimage/", "", Phase::input, "image transforms"},
+    {"imageio/", "", Phase::input, "image decoding"},
+    {"librosa/", "", Phase::input, "audio decoding"},
+    {"torchaudio/", "", Phase::input, "audio decoding"},
+    {"numpy/lib/", "load", Phase::input, "numpy.load"},
+    {"numpy/lib/", "genfromtxt", Phase::input, "numpy.genfromtxt"},
+    {"h5py/_hl/dataset.py", "__getitem__", Phase::input, "HDF5 reading"},
+    {"gzip.py", "read", Phase::input, "gzip reading"},
+    {"gzip.py", "decompress", Phase::input, "gzip reading"},
+    {"zipfile", "read", Phase::input, "zip reading"},
+    {"tarfile.py", "read", Phase::input, "tar reading"},
+    {"json/decoder.py", "", Phase::input, "json reading"},
     {"pandas/io/formats/", "", Phase::log, "pandas writing"},
     {"pandas/io/", "", Phase::input, "pandas reading"},
 };
@@ -142,11 +159,13 @@ bool runs_compiled(std::string_view file) {
                      [&](std::string_view part) { return file.find(part) != std::string_view::npos; });
 }
 
-// What user functions are called when they do one of the known jobs.
+// What user functions are called when they do one of the known jobs. Short words must begin the name:
+// `train_and_save` trains.
 struct Word {
   std::string_view word;
   Phase phase;
   std::string_view what = "";
+  bool begins = false;
 };
 constexpr Word kWords[] = {
     {"validate", Phase::validate},
@@ -214,6 +233,26 @@ constexpr Word kWords[] = {
     {"build_graph", Phase::build},
     {"compile_model", Phase::compile},
     {"backward", Phase::backward},
+    {"compute_metrics", Phase::callback},
+    {"eval", Phase::validate, "", true},
+    {"valid", Phase::validate, "", true},
+    {"test", Phase::validate, "", true},
+    {"accuracy", Phase::validate, "", true},
+    {"save", Phase::checkpoint, "", true},
+    {"snapshot", Phase::checkpoint, "", true},
+    {"export", Phase::checkpoint, "", true},
+    {"write", Phase::log, "", true},
+    {"dump", Phase::log, "", true},
+    {"plot", Phase::callback, "", true},
+    {"visuali", Phase::callback, "", true},
+    {"render", Phase::callback, "", true},
+    {"load_model", Phase::init, "", true},
+    {"load_weights", Phase::init, "", true},
+    {"load_state", Phase::init, "", true},
+    {"load", Phase::input, "", true},
+    {"read", Phase::input, "", true},
+    {"decode", Phase::input, "", true},
+    {"parse", Phase::input, "", true},
 };
 
 enum Rank { drawing, compiling, saving, evaluating, synchronising, reading, initialising, logging, computing, kRanks };
@@ -239,12 +278,22 @@ struct CodeRoles {
   const Word* word = nullptr;
   const Package* package = nullptr;
   bool user = false, importing = false, executor = false, fits = false;
+  bool yields = false;                   // a generator of the program's own, not an expression within a line
+  bool ungraded = false;                 // calls a function decorated by torch.no_grad() or inference_mode()
   bool launches = false, waits = false;  // for processes it launched
 };
 
 namespace {
 
-CodeRoles find_roles(const std::string& file, const std::string& function) {
+// "save" for "Store._save"
+std::string_view plain_name(std::string_view function) {
+  function.remove_prefix(function.rfind('.') == std::string_view::npos ? 0 : function.rfind('.') + 1);
+  while (function.starts_with('_')) function.remove_prefix(1);
+  return function;
+}
+
+CodeRoles find_roles(const PythonCode& code) {
+  const std::string &file = code.file, &function = code.function;
   CodeRoles roles;
   const auto in = [&](std::string_view path, std::string_view name = "") {
     return contains(file, path) && contains(function, name);
@@ -253,6 +302,9 @@ CodeRoles find_roles(const std::string& file, const std::string& function) {
   roles.importing = file.starts_with("<frozen importlib");
   roles.executor = in(kExecutor);
   roles.fits = in("", "Trainer.fit");
+  roles.yields = roles.user && code.generator && !function.ends_with('>');
+  for (const std::string_view decorator : {"decorate_context", "no_grad", "inference_mode"})
+    roles.ungraded = roles.ungraded || in("torch/utils/_contextlib.py", decorator);
   roles.launches =
       in("torch/multiprocessing/spawn.py") || in("torch/distributed/elastic/") || in("torch/distributed/launcher/");
   roles.waits = in("subprocess.py") || in("multiprocessing/process.py", "join");
@@ -260,8 +312,10 @@ CodeRoles find_roles(const std::string& file, const std::string& function) {
     for (size_t rank = 0; rank < kRanks; ++rank)
       for (const Marker& marker : kMarkers[rank])
         if (!roles.markers[rank] && in(marker.path, marker.function)) roles.markers[rank] = &marker;
+  const std::string_view name = plain_name(function);
   for (const Word& word : kWords)
-    if (roles.user && !roles.word && in("", word.word)) roles.word = &word;
+    if (roles.user && !roles.word && (word.begins ? name.starts_with(word.word) : contains(function, word.word)))
+      roles.word = &word;
   for (const Package& package : kPackages)
     if (!roles.user && !roles.package && in(package.folder)) roles.package = &package;
   return roles;
@@ -269,7 +323,7 @@ CodeRoles find_roles(const std::string& file, const std::string& function) {
 
 const CodeRoles& roles_of(const PythonFrame& frame) {
   const PythonCode& code = *frame.code;
-  if (!code.roles) code.roles = std::make_shared<const CodeRoles>(find_roles(code.file, code.function));
+  if (!code.roles) code.roles = std::make_shared<const CodeRoles>(find_roles(code));
   return *code.roles;
 }
 
@@ -277,6 +331,20 @@ const Marker* outermost(Rank rank, std::span<const PythonFrame> frames) {
   for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame)
     if (const Marker* marker = roles_of(*frame).markers[rank]) return marker;
   return nullptr;
+}
+
+// A function that validates reads its own data: what is called by a loader does not count.
+const Word* validating(const std::vector<PythonFrame>& frames) {
+  for (auto frame = frames.rbegin(); frame != frames.rend() && !roles_of(*frame).markers[reading]; ++frame)
+    if (const Word* word = roles_of(*frame).word; word && word->phase == Phase::validate) return word;
+  return nullptr;
+}
+
+// The user's own function that torch.no_grad() or inference_mode() decorates: with a forward pass in it, it evaluates.
+bool evaluates(const std::vector<PythonFrame>& frames) {
+  for (size_t i = 1; i < frames.size(); ++i)
+    if (roles_of(frames[i]).ungraded && roles_of(frames[i - 1]).user) return true;
+  return false;
 }
 
 bool is_import_machinery(const PythonFrame& frame) { return roles_of(frame).importing; }
@@ -389,13 +457,23 @@ Activity activity_of(const std::vector<PythonFrame>& frames) {
     activity.what = found->what;
     return true;
   };
-  for (const Rank rank : {drawing, compiling, saving, evaluating, synchronising, reading, initialising})
+  for (const Rank rank : {drawing, compiling, saving, evaluating, synchronising})
     if (take(outermost(rank, frames))) return activity;
-  if (take(outermost_word(frames)) || take(outermost(logging, frames)) || take(outermost(computing, frames)))
+  if (take(validating(frames))) return activity;
+  for (const Rank rank : {reading, initialising})
+    if (take(outermost(rank, frames))) return activity;
+  if (take(outermost_word(frames)) || take(outermost(logging, frames))) return activity;
+  if (take(outermost(computing, frames))) {
+    if (activity.phase == Phase::forward && evaluates(frames))
+      activity = {Phase::validate, "evaluation without gradients", activity.user};
     return activity;
+  }
   if (activity.executing) {
     activity.phase = Phase::forward;
     activity.what = "TensorFlow step";
+  } else if (std::any_of(frames.begin(), frames.end(), [](const auto& frame) { return roles_of(frame).yields; })) {
+    activity.phase = Phase::input;  // what a loop of the program's own goes through
+    activity.what = "a generator";
   }
   return activity;
 }

@@ -22,11 +22,15 @@ namespace isochron::observe {
 inline constexpr char kCacheFill[] = "filling a cache";
 inline constexpr char kShuffleFill[] = "filling a shuffle buffer";
 
+// What lines of the program's own name while they make input: filled first or kept, they cost once.
+enum class Store : uint8_t { none, shuffle_buffer, cache };
+
 struct Activity {
   Phase phase = Phase::other;
   std::string what;        // "import tensorflow", "tf.function tracing", "torch.save", …; empty for plain user code
   std::string user;        // innermost frame of the user's own files, "train.py:41 train_epoch"; empty: none
   bool executing = false;  // inside one call of TensorFlow's executor, which hides input and compute alike
+  Store store = Store::none;  // named by the lines that wait for input
 
   bool operator==(const Activity&) const = default;
 };

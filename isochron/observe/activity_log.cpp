@@ -8,6 +8,9 @@ namespace {
 constexpr size_t kMaxEntries = 1 << 17;
 constexpr size_t kMaxActivities = 4096;
 constexpr double kFlicker = 0.35;  // seconds of something else that do not end a stretch
+
+bool is_step(Phase phase) { return phase == Phase::forward || phase == Phase::backward || phase == Phase::update; }
+
 }  // namespace
 
 uint32_t ActivityLog::intern(const Activity& activity) {
@@ -65,13 +68,26 @@ PhaseSeconds ActivityLog::phases(double from, double to) const {
 
 std::optional<double> ActivityLog::training_began() const {
   const auto phase_of = [&](const Entry& entry) { return activities_[entry.activity].phase; };
-  auto first = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-    const Phase phase = phase_of(entry);
-    return phase == Phase::forward || phase == Phase::backward || phase == Phase::update;
-  });
+  auto first =
+      std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return is_step(phase_of(entry)); });
   if (first == entries_.end()) return std::nullopt;
   while (first != entries_.begin() && phase_of(*std::prev(first)) == Phase::input) --first;
   return first->start;
+}
+
+ActivityLog::Lead ActivityLog::lead(double from, double to) const {
+  Lead lead;
+  std::map<Store, double> named;
+  bool training = false;
+  between(from, to, [&](const Activity& a, double seconds) {
+    training = training || is_step(a.phase);
+    if (training || a.phase != Phase::input || a.executing) return;
+    lead.seconds += seconds;
+    named[a.store] += seconds;
+  });
+  for (const auto& [store, seconds] : named)
+    if (seconds > 0.5 * lead.seconds) lead.store = store;
+  return lead;
 }
 
 std::vector<ActivityLog::Share> ActivityLog::shares(double from, double to) const {

@@ -25,6 +25,13 @@ class ActivityLog {
   // When the program was first seen to train: to compute a step, or to wait for the first one's data; empty: never.
   std::optional<double> training_began() const;
 
+  // Input made between `from` and the first step after it, and what the lines that made most of it named.
+  struct Lead {
+    double seconds = 0;
+    Store store = Store::none;
+  };
+  Lead lead(double from, double to) const;
+
   struct Share {
     Activity activity;
     double seconds = 0;

@@ -29,6 +29,7 @@ void add_detail(int pid, OpenFile& file) {
   unsigned flags = 0;
   if (const size_t at = info.find("flags:"); at != std::string::npos) std::sscanf(info.c_str() + at + 6, "%o", &flags);
   file.writable = (flags & O_ACCMODE) != O_RDONLY;
+  file.appended = (flags & O_APPEND) != 0;
   file.position = static_cast<double>(value_after(info, "pos:").value_or(0));
   struct stat status {};
   if (stat(fmt::format("/proc/{}/fd/{}", pid, file.fd).c_str(), &status) == 0 && S_ISREG(status.st_mode))

@@ -11,7 +11,8 @@ struct OpenFile {
   int fd = -1;
   std::string target;  // path, "pipe:[123]", "socket:[456]", "anon_inode:[eventpoll]", …
   bool writable = false;
-  double position = 0;  // of regular files
+  bool appended = false;  // opened to add to its end
+  double position = 0;    // of regular files
   double size = 0;
   bool regular() const { return !target.empty() && target[0] == '/' && !target.starts_with("/dev/"); }
 };

@@ -40,6 +40,7 @@ bool read_schedstat(const ProcFile& file, double& run, double& delay) {
 
 ProcessCounters& ProcessCounters::operator+=(const ProcessCounters& other) {
   cpu_seconds += other.cpu_seconds;
+  system_seconds += other.system_seconds;
   run_delay_seconds += other.run_delay_seconds;
   minor_faults += other.minor_faults;
   major_faults += other.major_faults;
@@ -145,6 +146,7 @@ bool ProcessTree::read_process(ProcessReading& process, Detail detail) {
   process.threads = stat->threads;
   process.rss_bytes = static_cast<double>(stat->rss_pages) * page;
   counters.cpu_seconds = ticks_to_seconds(stat->user_ticks + stat->system_ticks);
+  counters.system_seconds = ticks_to_seconds(stat->system_ticks);
   counters.minor_faults = static_cast<double>(stat->minor_faults);
   counters.major_faults = static_cast<double>(stat->major_faults);
   if (detail == Detail::threads || added) {

@@ -29,6 +29,7 @@ struct ThreadReading {
 
 struct ProcessCounters {
   double cpu_seconds = 0;
+  double system_seconds = 0;  // the kernel's part of it
   double run_delay_seconds = 0;
   double minor_faults = 0;
   double major_faults = 0;

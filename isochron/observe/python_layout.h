@@ -20,6 +20,7 @@ struct PythonLayout {
   int thread_native_id;  // thread id of the kernel; -1: not kept
   int thread_frame;      // the running frame, or the C frame that points to it
   int cframe_frame;      // -1: no C frame in between
+  int thread_profiler;   // hook of a profiler; that of a tracer follows
   int frame_previous;
   int frame_code;
   int frame_instruction;  // index (before 3.11) or address of the instruction
@@ -28,6 +29,7 @@ struct PythonLayout {
   int frame_globals;
   int code_file;
   int code_name;
+  int code_flags;
   int code_first_line;
   int code_lines;
   int code_instructions;  // -1: the frame has an index

@@ -144,6 +144,8 @@ bool PythonProcess::walk(uint64_t thread, PythonThread& out) {
   if (out.main) out.tid = pid_;
   if (layout_->thread_native_id >= 0)
     out.tid = static_cast<int>(memory_.pointer(thread + static_cast<uint64_t>(layout_->thread_native_id)));
+  const uint64_t hooks = thread + static_cast<uint64_t>(layout_->thread_profiler);
+  out.profiled = memory_.pointer(hooks) != 0 || memory_.pointer(hooks + 8) != 0;
   uint64_t frame = memory_.pointer(thread + static_cast<uint64_t>(layout_->thread_frame));
   if (layout_->cframe_frame >= 0 && frame)
     frame = memory_.pointer(frame + static_cast<uint64_t>(layout_->cframe_frame));
@@ -205,6 +207,8 @@ PythonProcess::CachedCode* PythonProcess::code_at(uint64_t address) {
   code->first_line = field<int32_t>(block, layout_->code_first_line);
   code->module = code->function == "<module>";
   code->user = is_user_file(code->file);
+  constexpr uint32_t kGenerator = 0x20;  // inspect.CO_GENERATOR
+  code->generator = field<uint32_t>(block, layout_->code_flags) & kGenerator;
   const uint64_t size = memory_.pointer(lines + 16);
   if (size < kMaxLineTable) {
     code->line_table.resize(size);

@@ -35,6 +35,7 @@ struct PythonCode {
   int batch_slot = -1;  // the one that counts batches, in Lightning's training loop only
   bool module = false;  // the body of a module: its variables are globals
   bool user = false;    // in a file the user wrote
+  bool generator = false;
   // What it says about a program's activity, found out once (activity.cpp).
   mutable std::shared_ptr<const CodeRoles> roles;
 };
@@ -52,7 +53,8 @@ struct PythonThread {
   bool main = false;
   std::vector<PythonFrame> frames;  // innermost first
   std::optional<int64_t> epoch;     // value of a variable called epoch in the innermost frame that has one
-  std::optional<int64_t> batch;     // Lightning's number of the batch within its epoch
+  bool profiled = false;         // calls a profiler or tracer at every function: cProfile, torch.profiler with stacks
+  std::optional<int64_t> batch;  // Lightning's number of the batch within its epoch
 };
 
 class PythonProcess {

@@ -90,6 +90,8 @@ void Sampler::look(double now) {
     log_.add(now, elapsed, look->activity);
     if (!look->framework.empty()) ++frameworks_seen_[std::string(look->framework)];
     if (look->epoch) last_epoch_look_ = now;
+    if (look->profiled != profiled_ && profiler_changes_.size() < 1000) profiler_changes_.push_back(now);
+    profiled_ = look->profiled;
     if (look->epoch && (epochs_seen_.empty() || epochs_seen_.back().value != *look->epoch) &&
         epochs_seen_.size() < 100000)
       epochs_seen_.push_back({now - elapsed / 2, *look->epoch});
@@ -157,6 +159,7 @@ Sample Sampler::make_sample(double now) {
   Sample sample{now, {}};
   auto& v = sample.values;
   v[key::cpu_seconds] = totals_.cpu_seconds;
+  v[key::system_seconds] = totals_.system_seconds;
   v[key::major_faults] = totals_.major_faults;
   v[key::minor_faults] = totals_.minor_faults;
   v[key::read_bytes] = totals_.read_bytes;

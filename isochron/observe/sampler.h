@@ -69,6 +69,7 @@ class Sampler {
   void look_at_numbers(double now);
   Sample make_sample(double now);
   void add_facts(RunRecord& run) const;
+  void add_profilers(RunRecord& run) const;
   void add_input_facts(RunRecord& run) const;
   void add_framework(RunRecord& run) const;
   void add_epochs(RunRecord& run) const;
@@ -101,6 +102,8 @@ class Sampler {
   std::map<std::string, int> frameworks_seen_;  // looks that found its code on the stack
   double last_epoch_look_ = 0;                  // when the loop was seen last
   std::vector<EpochChange> epochs_seen_;
+  bool profiled_ = false;
+  std::vector<double> profiler_changes_;            // when one was first seen on, off, on, …
   std::map<int, double> ended_workers_;             // pid, time
   std::map<std::string, double> busy_strangers_;    // command, core seconds
   std::map<std::string, double> files_read_;        // path, size: files read while training

@@ -46,6 +46,7 @@ void Sampler::fill(RunRecord& run) const {
                                "stack samples", epoch.start, epoch.index});
     }
   add_input_facts(run);
+  add_profilers(run);
   add_facts(run);
 }
 
@@ -66,6 +67,13 @@ void Sampler::add_input_facts(RunRecord& run) const {
     shuffle = std::max(shuffle, span.seconds);
     run.facts.push_back({"shuffle.fill", fmt::format("the shuffle buffer was being filled for {:.1f} s", span.seconds),
                          "stack samples", span.start, span.epoch});
+  }
+  for (const Epoch& epoch : run.epochs) {
+    const ActivityLog::Lead lead = log_.lead(epoch.start, epoch.start + epoch.seconds);
+    if (lead.seconds < kShortestSpan) continue;
+    const char* store = lead.store == Store::shuffle_buffer ? " buffer" : lead.store == Store::cache ? " cache" : "";
+    run.facts.push_back(
+        {"input.lead", fmt::format("{:.2f}{}", lead.seconds, store), "stack samples", epoch.start, epoch.index});
   }
   if (shuffle > 0) run.facts.push_back({"shuffle.seconds", fmt::format("{:.1f}", shuffle), "stack samples"});
   if (const double cache = log_.seconds_of(kCacheFill); cache >= kShortestSpan)
@@ -112,6 +120,18 @@ void Sampler::add_first_epoch(RunRecord& run) const {
   epoch.start = *begin;
   epoch.seconds = *told->time - *begin;
   epoch.resolution = 0.1;
+}
+
+// A profiler of Python's own says nothing in the output.
+void Sampler::add_profilers(RunRecord& run) const {
+  bool on = false;
+  for (const double time : profiler_changes_) {
+    on = !on;
+    const auto epoch =
+        std::find_if(run.epochs.begin(), run.epochs.end(), [&](const Epoch& e) { return time < e.start + e.seconds; });
+    run.facts.push_back({on ? "profiler.start" : "profiler.stop", "the interpreter calls a profiler at every function",
+                         "its memory", time, epoch == run.epochs.end() ? 0 : epoch->index});
+  }
 }
 
 void Sampler::add_facts(RunRecord& run) const {

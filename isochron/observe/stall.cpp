@@ -3,9 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "isochron/observe/open_files.h"
+#include "isochron/observe/proc_text.h"
+#include "isochron/observe/source_lines.h"
 #include "isochron/observe/waiting.h"
 
 namespace isochron::observe {
@@ -40,6 +41,24 @@ bool waits_for_processes(const PythonThread& thread) {
          called(thread, "multiprocessing/pool.py") || called(thread, "multiprocessing/connection.py") ||
          called(thread, "multiprocessing/synchronize.py") || called(thread, "multiprocessing/process.py", "join") ||
          called(thread, "concurrent/futures/process.py") || called(thread, "joblib/");
+}
+
+// A lock shared by processes, taken by the program itself and not by a queue or a pool.
+bool waits_for_shared_lock(const PythonThread& thread) {
+  return called(thread, "multiprocessing/synchronize.py", "__enter__") &&
+         !called(thread, "multiprocessing/queues.py") && !called(thread, "multiprocessing/pool.py");
+}
+
+// Libraries that wait for a lock by looking for it again and again (filelock, portalocker, fasteners).
+bool polls_a_lock(const PythonThread& thread) {
+  for (const PythonFrame& frame : thread.frames) {
+    if (is_user_file(frame.code->file)) return false;
+    const std::string& path = frame.code->file;  // of which "filelock/_api.py" counts
+    const size_t slash = path.rfind('/'), folder = slash == std::string::npos ? slash : path.rfind('/', slash - 1);
+    if (path.find("lock", folder == std::string::npos ? 0 : folder) != std::string::npos) return true;
+    if (matches(frame, "", "acquire")) return true;
+  }
+  return false;
 }
 
 bool waits_for_threads(const PythonThread& thread) {
@@ -184,6 +203,8 @@ class Examination {
     } else if (waits_for_peer()) {
       stuck("wait.peer", "it waits for the other processes of a distributed run" + at);
       add_ranks();
+    } else if (main_ && waits_for_shared_lock(*main_)) {
+      stuck("wait.lock", "another process holds a lock that the main process wants" + at);
     } else if (main_ && waits_for_processes(*main_)) {
       stuck("wait.worker", "the main process waits for its workers" + at);
       add_workers();
@@ -340,8 +361,16 @@ class Examination {
     stuck("wait.io", fmt::format("nothing comes through {}{}", main_wait_.on, at));
   }
 
-  // A loop that sleeps and looks again: the source says for what.
+  // A loop that sleeps and looks again: its library or the source says for what.
   void sleep_wait(const std::string& at) {
+    if (main_ && polls_a_lock(*main_)) {
+      stuck("wait.lock", "it looks again and again whether a lock is free" + at);
+      return;
+    }
+    if (const std::string database = open_database(); !database.empty() && at.find("sleep") == std::string::npos) {
+      stuck("wait.lock", fmt::format("someone else holds the lock of the database {}{}", database, at));
+      return;
+    }
     std::string words = at;
     std::transform(words.begin(), words.end(), words.begin(), [](unsigned char c) { return std::tolower(c); });
     const auto has = [&](std::string_view word) { return words.find(word) != std::string::npos; };
@@ -349,6 +378,14 @@ class Examination {
                         : has("rank") || has("peer") || has("barrier") ? "wait.peer"
                                                                        : "wait.io";
     stuck(cause, "it sleeps and looks again, for something that does not come" + at);
+  }
+
+  // SQLite sleeps between looks at a locked database.
+  std::string open_database() const {
+    constexpr std::string_view kMagic = "SQLite format 3";
+    for (const OpenFile& file : open_files(pid_, true))
+      if (file.regular() && read_small_file(file.target, 16).starts_with(kMagic)) return file.target;
+    return "";
   }
 
   void add_reading_file() {
@@ -385,16 +422,6 @@ class Examination {
 
 StallFinding explain_stall(const StallSituation& situation, const ProcessTree& tree, Trainer& trainer) {
   return Examination(situation, tree, trainer).run();
-}
-
-std::string source_line(const std::string& path, int line) {
-  std::ifstream file(path);
-  std::string text;
-  for (int i = 0; i < line; ++i)
-    if (!std::getline(file, text)) return "";
-  const size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string::npos) return "";
-  return text.substr(begin, 100);
 }
 
 }  // namespace isochron::observe

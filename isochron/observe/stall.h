@@ -40,7 +40,4 @@ struct StallFinding {
 
 StallFinding explain_stall(const StallSituation& situation, const ProcessTree& tree, Trainer& trainer);
 
-// The text of a source line without its indentation, or empty.
-std::string source_line(const std::string& path, int line);
-
 }  // namespace isochron::observe

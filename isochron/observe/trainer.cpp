@@ -128,14 +128,17 @@ std::optional<Trainer::Look> Trainer::look(const ProcessTree& tree, double now) 
       main = candidates_.at(rank).python->main_thread();
     }
   if (!main) return std::nullopt;
-  Look look{activity_of(main->frames), main->epoch, ""};
+  Look look{activity_of(main->frames), main->epoch, "", main->profiled};
   if (look.activity.phase != Phase::start) look.framework = framework_of(main->frames);
   count_passes(*main, look);
   if (!look.activity.executing) running_looks_ = 0;
   if (look.activity.executing) refine_executing(look.activity, tree.alive().at(pid_).state, now);
+  if (look.activity.phase == Phase::input && !look.activity.executing)
+    look.activity.store = source_.store_named(main->frames);
   if (look.activity.phase == Phase::input && look.activity.what == "DataLoader")
     refine_loader(look.activity, tree, now);
   if (look.activity.phase == Phase::input && starts_workers(main->frames)) look.activity.what = kWorkerStart;
+  source_.refine(look.activity, main->frames);
   if (tree.alive().at(pid_).state != 'R') refine_disk(look.activity);
   last_ = look.activity;
   return look;
@@ -186,13 +189,14 @@ void Trainer::refine_executing(Activity& activity, char main_state, double now) 
     activity.what = "tf.data";
 }
 
-// Python's own file objects leave no frame behind: the system call says that user code writes. Small files are logs.
+// Python's own file objects leave no frame behind: the system call says that user code writes. Small files are logs,
+// and those that are appended to.
 void Trainer::refine_disk(Activity& activity) const {
   constexpr double kLargestLog = 4e6;
   if (activity.phase != Phase::other) return;
   const auto file = written_now(pid_, pid_);
   if (!file) return;
-  const bool log = file->size < kLargestLog;
+  const bool log = file->appended || file->size < kLargestLog;
   activity.phase = log ? Phase::log : Phase::checkpoint;
   activity.what = log ? "writing a log" : "writing a file";
 }
@@ -210,6 +214,7 @@ void Trainer::refine_loader(Activity& activity, const ProcessTree& tree, double 
         loading = true;
         const Activity inside = activity_of(main->frames);
         if (!inside.user.empty()) activity.user = inside.user;
+        if (activity.store == Store::none) activity.store = source_.store_named(main->frames);
       } else {
         starting = true;
       }

@@ -16,6 +16,7 @@
 #include "isochron/observe/activity.h"
 #include "isochron/observe/process_tree.h"
 #include "isochron/observe/python_stack.h"
+#include "isochron/observe/source_lines.h"
 #include "isochron/observe/stack_scan.h"
 
 namespace isochron::observe {
@@ -29,6 +30,7 @@ class Trainer {
     Activity activity;
     std::optional<int64_t> epoch;  // the value of a variable called epoch, or how often batches began anew
     std::string_view framework;    // whose code is on the stack, imports apart
+    bool profiled = false;         // a profiler is on
   };
 
   // Empty when no stack could be read at this moment.
@@ -70,6 +72,7 @@ class Trainer {
   std::map<int, Candidate> candidates_;
   std::set<int> workers_;
   Activity last_;
+  SourceLines source_;
   std::optional<StackScanner> tensorflow_;
   int tensorflow_pid_ = 0;
   double next_scanner_attempt_ = 0;

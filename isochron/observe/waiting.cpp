@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <poll.h>
+#include <sys/select.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -15,7 +16,7 @@
 namespace isochron::observe {
 namespace {
 
-enum class Call { none, descriptor, poll, epoll, futex, child, sleep, file_lock, record_lock };
+enum class Call { none, descriptor, poll, select, epoll, open, futex, child, sleep, file_lock, record_lock };
 
 Call call_of(long number) {
   switch (number) {
@@ -42,6 +43,16 @@ Call call_of(long number) {
     case SYS_poll:
 #endif
       return Call::poll;
+    case SYS_pselect6:
+#ifdef SYS_select
+    case SYS_select:
+#endif
+      return Call::select;
+    case SYS_openat:
+#ifdef SYS_open
+    case SYS_open:
+#endif
+      return Call::open;
     case SYS_epoll_pwait:
 #ifdef SYS_epoll_wait
     case SYS_epoll_wait:
@@ -97,6 +108,24 @@ std::vector<int> polled(int pid, unsigned long long address, unsigned long long 
     for (const pollfd& entry : entries)
       if (entry.fd >= 0) fds.push_back(entry.fd);
   return fds;
+}
+
+// Descriptors of a set of select(), given by its address.
+std::vector<int> selected(int pid, unsigned long long count, unsigned long long address) {
+  std::vector<uint8_t> bits(std::min<unsigned long long>(count, FD_SETSIZE) / 8 + 1);
+  std::vector<int> fds;
+  if (address != 0 && ProcessMemory(pid).read(address, bits.data(), bits.size()))
+    for (size_t fd = 0; fd < 8 * bits.size() && fd < count; ++fd)
+      if (bits[fd / 8] >> (fd % 8) & 1) fds.push_back(static_cast<int>(fd));
+  return fds;
+}
+
+// Opening waits where a named pipe has nobody at its other end.
+void set_opened(int pid, unsigned long long address, Waiting& out) {
+  char path[256] = {};
+  if (!ProcessMemory(pid).read(address, path, sizeof path - 1)) return;
+  out.target = out.on = path;
+  out.kind = WaitKind::file;
 }
 
 std::vector<int> epoll_members(int pid, int fd) {
@@ -188,6 +217,12 @@ Waiting waiting_of(int pid, int tid) {
         break;
       case Call::poll:
         set_first_target(pid, polled(pid, call->arguments[0], call->arguments[1]), out);
+        break;
+      case Call::select:
+        set_first_target(pid, selected(pid, call->arguments[0], call->arguments[1]), out);
+        break;
+      case Call::open:
+        set_opened(pid, call->arguments[call->number == SYS_openat ? 1 : 0], out);
         break;
       case Call::epoll:
         set_first_target(pid, epoll_members(pid, fd), out);

@@ -58,6 +58,8 @@ constexpr auto kRows = std::to_array<Row>({
     {"disk.full", "inline_container.cc", "unexpected pos", true},
     {"disk.full", "pytorchstreamwriter failed writing", "", true},
     {"disk.full", "resourceexhaustederror", "no space", true},
+    {"disk.full", " requested and ", " written", true},  // NumPy, of a file that took only a part
+    {"disk.full", "database or disk is full", "", true},
     {"shared-memory", "insufficient shared memory", "", true},
     {"shared-memory", "unable to write to file </torch", "", true},
     {"oom", "can't allocate memory", "", true},

@@ -71,5 +71,13 @@ TEST(Rules, Died) {
   expect(with("interrupted", {1, 1}), Symptom::healthy, Cause::none);
 }
 
+TEST(Rules, ACrashAfterTheLastEpochEndedNoTraining) {
+  RunRecord run = run_of({1, 1, 1, 3, 3, 3});
+  run.facts.push_back({"exit", "-11", "wait status"});
+  EXPECT_EQ(diagnose(run)[0].symptom, Symptom::died);
+  run.planned_epochs = 6;
+  EXPECT_EQ(diagnose(run)[0].symptom, Symptom::slower_later);
+}
+
 }  // namespace
 }  // namespace isochron

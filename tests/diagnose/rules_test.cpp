@@ -215,6 +215,14 @@ TEST(Rules, MoreWork) {
   expect(run, Symptom::slowing, Cause::compute_more_work);
 }
 
+TEST(Rules, StepsThatDoMoreFromAnEpochOn) {
+  RunRecord run = run_of({1, 1, 1, 3, 3, 3});
+  for (size_t i = 0; i < 6; ++i)
+    for (const Phase step : {Phase::forward, Phase::backward}) phase(run, i, step, i < 3 ? 0.45 : 1.4);
+  count(run, sample_key::cpu_seconds, [](size_t) { return 1.0; });
+  expect(run, Symptom::slower_later, Cause::compute_more_work);
+}
+
 TEST(Rules, ProfilerLeftOn) {
   RunRecord run = run_of({0.57, 0.56, 0.62, 0.68, 0.59, 1.58, 2.24, 2.05});
   run.facts.push_back({"profiler.start", "profiler_start", "log:6", {}, 6});

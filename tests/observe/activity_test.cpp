@@ -132,7 +132,43 @@ TEST(Activity, FunctionsOfTheProgramTellByTheirNames) {
   EXPECT_EQ(phase_in("Corpus.tokenize"), Phase::input);
   EXPECT_EQ(phase_in("ReplayBuffer.sample_batch"), Phase::input);
   EXPECT_EQ(phase_in("save_ckpt"), Phase::checkpoint);
+  EXPECT_EQ(phase_in("write_predictions"), Phase::log);
+  EXPECT_EQ(phase_in("Store._save_all"), Phase::checkpoint);
+  EXPECT_EQ(phase_in("test"), Phase::validate);
+  EXPECT_EQ(phase_in("train_and_save"), Phase::other);
   EXPECT_EQ(phase_in("log_prob"), Phase::other) << "arithmetic";
+}
+
+TEST(Activity, AValidationReadsItsOwnData) {
+  const std::pair<std::string, std::string> next = {"lib/torch/utils/data/dataloader.py",
+                                                    "_BaseDataLoaderIter.__next__"},
+                                            main = {"/home/me/train.py", "main"};
+  EXPECT_EQ(activity_of(stack({next, {"/home/me/train.py", "evaluate"}, main})).phase, Phase::validate);
+  EXPECT_EQ(activity_of(stack({{"/home/me/data.py", "validate_row"}, next, main})).phase, Phase::input);
+}
+
+TEST(Activity, AForwardPassInAFunctionWithoutGradientsIsAnEvaluation) {
+  const std::pair<std::string, std::string> forward = {"lib/torch/nn/modules/module.py", "Module._call_impl"},
+                                            ungraded = {"lib/torch/utils/_contextlib.py", "no_grad"},
+                                            main = {"/home/me/train.py", "main"};
+  EXPECT_EQ(activity_of(stack({forward, {"/home/me/train.py", "top_five"}, ungraded, main})).phase, Phase::validate);
+  EXPECT_EQ(activity_of(stack({forward, main})).phase, Phase::forward);
+  // Averages of weights are kept without gradients, too, but nothing is passed through the model.
+  EXPECT_EQ(activity_of(stack({{"/home/me/train.py", "Average.update"}, ungraded, main})).phase, Phase::other);
+}
+
+TEST(Activity, AGeneratorOfTheProgramsOwnGivesInput) {
+  const auto in_generator = [](const std::string& function) {
+    auto frames = stack({{"lib/pandas/core/indexing.py", "_iLocIndexer._getitem_axis"},
+                         {"/home/me/train.py", function},
+                         {"/home/me/train.py", "main"}});
+    auto code = std::make_shared<PythonCode>(*frames[1].code);
+    code->generator = true;
+    frames[1].code = code;
+    return activity_of(frames).phase;
+  };
+  EXPECT_EQ(in_generator("batches"), Phase::input);
+  EXPECT_EQ(in_generator("main.<locals>.<genexpr>"), Phase::other);
 }
 
 TEST(Activity, UnknownCodeIsOther) {

@@ -85,6 +85,19 @@ TEST(PythonStack, ShowsFunctionsLinesAndTheEpochOfASleepingProgram) {
   EXPECT_EQ(main->epoch, 5);
 }
 
+TEST(PythonStack, TellsGeneratorsFromFunctions) {
+  Python program(
+      "import time\ndef batches():\n  print(1, flush=True)\n  time.sleep(1000)\n  yield 1\ndef train():\n  for b in "
+      "batches(): pass\ntrain()\n");
+  auto python = PythonProcess::attach(program.pid(), nullptr);
+  ASSERT_TRUE(python);
+  const auto main = python->main_thread();
+  ASSERT_TRUE(main);
+  ASSERT_THAT(functions(*main), testing::ElementsAre("batches", "train", "<module>"));
+  EXPECT_TRUE(main->frames[0].code->generator);
+  EXPECT_FALSE(main->frames[1].code->generator);
+}
+
 TEST(PythonStack, FindsTheEpochAmongTheVariablesOfAModule) {
   Python program(
       "import time\nname = 'x'\nfor epoch in range(1, 9):\n  if epoch == 3:\n    print(1, flush=True)\n    "

@@ -9,6 +9,7 @@
 
 #include "isochron/observe/activity_log.h"
 #include "isochron/observe/sample_store.h"
+#include "isochron/observe/source_lines.h"
 #include "isochron/observe/waiting.h"
 #include "isochron/observe/written_files.h"
 
@@ -57,6 +58,30 @@ TEST(ActivityLog, TrainingBeginsWithTheFirstStepsData) {
   log.add(4, 1, {Phase::forward, "forward", ""});
   ASSERT_TRUE(log.training_began());
   EXPECT_NEAR(*log.training_began(), 2, 1e-6);
+}
+
+TEST(ActivityLog, InputBeforeTheFirstStepIsToldWithWhatItsLinesName) {
+  ActivityLog log;
+  Activity fill{Phase::input, "DataLoader", "a.py:1 f"}, wait = fill;
+  fill.store = Store::shuffle_buffer;
+  log.add(1, 1, {Phase::start, "import torch", ""});
+  for (int i = 1; i <= 30; ++i) log.add(1 + i * 0.1, 0.1, fill);
+  log.add(4.1, 0.1, {Phase::backward, "backward", ""});
+  for (int i = 1; i <= 9; ++i) log.add(4.1 + i * 0.1, 0.1, wait);
+  EXPECT_NEAR(log.lead(1, 5).seconds, 3, 1e-5);
+  EXPECT_EQ(log.lead(1, 5).store, Store::shuffle_buffer);
+  EXPECT_NEAR(log.lead(4.05, 5).seconds, 0, 1e-5);
+}
+
+TEST(SourceLines, IdentifiersTellWhereInputGoes) {
+  EXPECT_EQ(store_named_in("while len(self.buf) < self.size: self.buf.append(next(self.it))"), Store::shuffle_buffer);
+  EXPECT_EQ(store_named_in("self._item_cache[i] = self.decode(i)"), Store::cache);
+  EXPECT_EQ(store_named_in("shuffle_cache.append(x)"), Store::shuffle_buffer);
+  EXPECT_EQ(store_named_in("x = np.frombuffer(f.read(n), 'uint8')"), Store::none);
+  EXPECT_EQ(store_named_in(""), Store::none);
+  EXPECT_EQ(call_in("pickle.dump(state, f)").phase, Phase::checkpoint);
+  EXPECT_EQ(call_in("x = np.frombuffer(zlib.decompress(blob), 'uint8')").what, "zlib.decompress");
+  EXPECT_EQ(call_in("loss = criterion(out, y)").phase, Phase::other);
 }
 
 TEST(ActivityLog, SpansSkipOverAFlicker) {

@@ -197,6 +197,49 @@ client.recv(10)
   EXPECT_EQ(watched.fact("stall.cause"), "wait.io");
 }
 
+TEST(WatchSession, LocksOfProcessesFilesAndDatabasesAreLocks) {
+  const char* const programs[] = {R"py(
+import multiprocessing, os, time
+lock = multiprocessing.Lock()
+if os.fork() == 0:
+    lock.acquire()
+    time.sleep(30)
+time.sleep(0.5)
+with lock: pass
+)py",
+                                  R"py(
+import os, sqlite3, tempfile, time
+path = tempfile.mkdtemp() + "/runs.db"
+db = sqlite3.connect(path, timeout=60)
+db.execute("create table t(x)")
+other = sqlite3.connect(path)
+other.execute("begin exclusive")
+db.execute("insert into t values(1)")
+)py"};
+  for (const char* program : programs) {
+    const Watched watched(program, {.stall_seconds = 2, .end_when_stuck = true});
+    EXPECT_EQ(watched.fact("stall.cause"), "wait.lock") << program << watched.fact("stall.summary");
+  }
+}
+
+TEST(WatchSession, ANamedPipeWithoutWriterAndASelectAreWaitsForIo) {
+  const char* const programs[] = {R"py(
+import os, tempfile
+path = tempfile.mkdtemp() + "/feed"
+os.mkfifo(path)
+open(path, "rb")
+)py",
+                                  R"py(
+import select, socket
+server = socket.create_server(("127.0.0.1", 0))
+select.select([server], [], [])
+)py"};
+  for (const char* program : programs) {
+    const Watched watched(program, {.stall_seconds = 2, .end_when_stuck = true});
+    EXPECT_EQ(watched.fact("stall.cause"), "wait.io") << program << watched.fact("stall.summary");
+  }
+}
+
 TEST(WatchSession, ABusySilenceIsSlowAndNotStuck) {
   const Watched watched("import time\nt = time.time()\nwhile time.time() - t < 2.5: pass\n",
                         {.stall_seconds = 1, .end_when_stuck = true});

@@ -428,6 +428,13 @@ TEST(ConsoleReader, TracebackThatBreaksOffIsAnEnd) {
   EXPECT_NE(reader.finish().front().find_fact("exception"), nullptr);
 }
 
+TEST(ConsoleReader, AFileThatTookOnlyAPartFoundTheDiskFull) {
+  const auto runs = read(
+      "epoch 1: loss 0.5\nTraceback (most recent call last):\n  File \"train.py\", line 9, in <module>\n"
+      "OSError: 1310720 requested and 1305568 written\n");
+  EXPECT_NE(runs.back().find_fact("disk.full"), nullptr);
+}
+
 TEST(ConsoleReader, TracebackThatWasSurvivedIsNotTheEnd) {
   const std::string traceback = "Traceback (most recent call last):\n  File \"a.py\", line 1\nValueError: no\n";
   const auto survived = read("epoch 1 took 2s\n" + traceback + "epoch 2 took 2s\n").back();

@@ -68,19 +68,21 @@ bool work_by_profiles(const Case& patient, Finding& finding) {
   return true;
 }
 
-// Watched: forward and backward passes grow alike from epoch to epoch, in CPU time too. What makes numbers or the
-// machine slow comes at once.
+// Watched: forward and backward passes grow alike, in CPU time too. From epoch to epoch only work does; at once numbers
+// close to zero do as well, and others on the cores, for which there are rules of their own.
 bool by_growing_steps(const Case& patient, Finding& finding) {
-  if (patient.shape.symptom != Symptom::slowing || !forward_grows_alike(patient)) return false;
+  const Symptom symptom = patient.shape.symptom;
+  const bool gradual = symptom == Symptom::slowing;
+  if ((!gradual && symptom != Symptom::slower_later) || !forward_grows_alike(patient)) return false;
   const auto steps = patient.explained_by({Phase::forward, Phase::backward, Phase::update});
-  const auto first = patient.growth(sample_key::cpu_seconds, size_t{0}),
-             last = patient.growth(sample_key::cpu_seconds, patient.epochs().size() - 1);
+  const auto cpu = [&](size_t i) { return patient.growth(sample_key::cpu_seconds, i); };
+  const auto first = gradual ? cpu(0) : patient.usually(cpu), last = cpu(patient.epochs().size() - 1);
   if (!steps || *steps < 0.6 * patient.shape.extra_total || !first || !last || *last < 1.5 * *first) return false;
   finding.seconds = *steps;
-  finding.confidence = 0.75;
+  finding.confidence = gradual ? 0.75 : 0.6;
   finding.evidence.push_back(
-      fmt::format("forward and backward passes grow alike; the last epoch used {} of CPU time, the first {}",
-                  time_text(*last), time_text(*first)));
+      fmt::format("forward and backward passes grow alike; the last epoch used {} of CPU time, {} {}", time_text(*last),
+                  gradual ? "the first" : "a usual one", time_text(*first)));
   return true;
 }
 

@@ -40,6 +40,8 @@ void died(const Case& patient, std::vector<Finding>& findings) {
   const auto& planned = patient.run.planned_epochs;
   const bool complete =
       !patient.facts("finished").empty() || (planned && !patient.empty() && patient.epochs().back().index >= *planned);
+  // What crashes when everything is done, as an interpreter that shuts down may, ended no training.
+  const bool harmless = complete && exception.empty() && crash.empty() && exit && *exit < 0;
   if (exception.empty() && exit && !complete) exception = patient.facts("process.exception");
   if (!full.empty()) {
     finding.cause = Cause::disk_full;
@@ -66,7 +68,8 @@ void died(const Case& patient, std::vector<Finding>& findings) {
     finding.confidence = 0.7;
     finding.summary = fmt::format("the run died {}: a data-loading worker ended", when);
     for (const Fact* fact : worker) finding.evidence.push_back(quoted(*fact));
-  } else if (!ended && (!exception.empty() || !crash.empty() || (exit && *exit != 0 && *exit != -2 && *exit != -15))) {
+  } else if (!ended && !harmless &&
+             (!exception.empty() || !crash.empty() || (exit && *exit != 0 && *exit != -2 && *exit != -15))) {
     finding.cause = Cause::unknown;
     finding.confidence = 0.85;
     const Fact* last = !exception.empty() ? exception.back() : !crash.empty() ? crash.back() : nullptr;

@@ -11,6 +11,8 @@
 namespace isochron::rules {
 namespace {
 
+constexpr double kFilledFirst = 0.7;  // share of the input that came before the first step: of a buffer, not a cache
+
 // Watched: input that cost CPU time in the first epoch, all along it, and nothing afterwards. Whatever it computed was
 // kept. (What comes from the disk costs little CPU, and what fills up first comes before the first step.)
 bool by_computing(const Case& patient, std::vector<Finding>& findings) {
@@ -19,16 +21,19 @@ bool by_computing(const Case& patient, std::vector<Finding>& findings) {
   if (!patient.watched() || !waited || *waited < 0.5 * extra || !patient.facts("resume").empty()) return false;
   // On a busy machine wanting a core counts like having one.
   const auto busy = [&](size_t i) -> std::optional<double> {
-    const auto cpu = patient.growth(sample_key::cpu_seconds, i);
-    if (!cpu) return std::nullopt;
-    return *cpu + patient.growth(sample_key::run_delay_seconds, i).value_or(0);
+    const auto cpu = patient.growth(sample_key::cpu_seconds, i), computed = computed_seconds(patient, i);
+    if (!cpu || !computed) return std::nullopt;
+    const double delay = patient.growth(sample_key::run_delay_seconds, i).value_or(0);
+    return *computed * (1 + delay / std::max(*cpu, 1e-3));
   };
   const auto usual = patient.usually(busy), first = busy(0);
   if (!usual || !first || *first - *usual < 0.4 * extra) return false;
   const double read = patient.growth(sample_key::read_bytes, size_t{0}).value_or(0);
   if (patient.growth(sample_key::children_started, size_t{0}).value_or(0) > 0) return false;
   if (patient.phase_total(Phase::input, 1) > 0.3 * *waited) return false;
-  Finding finding{Cause::input_cache_fill, *waited, 0.75};
+  const InputLead lead = input_lead(patient, 0);
+  if (lead.seconds > kFilledFirst * *waited && lead.store != "cache") return false;
+  Finding finding{Cause::input_cache_fill, *waited, lead.store == "cache" ? 0.85 : 0.75};
   finding.summary =
       fmt::format("the first epoch computed its input for {}, later ones have it ready", time_text(*waited));
   finding.evidence.push_back(fmt::format(

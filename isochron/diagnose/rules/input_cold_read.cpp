@@ -4,12 +4,14 @@
 #include <algorithm>
 
 #include "isochron/diagnose/rules.h"
+#include "isochron/diagnose/whole_run.h"
 #include "isochron/timeline/sample_keys.h"
 
 namespace isochron::rules {
 namespace {
 
-constexpr double kBytesPerCpuSecond = 1e9;  // what reading itself costs the CPU: page faults, copies
+// What reading itself costs the CPU (page faults, copies), where the kernel's part of it is not known.
+constexpr double kBytesPerCpuSecond = 1e9;
 
 }  // namespace
 
@@ -24,10 +26,11 @@ void input_cold_read(const Case& patient, std::vector<Finding>& findings) {
   double confidence = 0.85;
   if (seconds < 0.1 * extra) {
     // Delay accounting is often off. An idle CPU while bytes came from the disk says the same.
-    const auto cpu = patient.growth(sample_key::cpu_seconds, size_t{0});
-    const auto usual_cpu = patient.usually([&](size_t i) { return patient.growth(sample_key::cpu_seconds, i); });
+    const auto computing = [&](size_t i) { return computed_seconds(patient, i); };
+    const auto cpu = computing(0), usual_cpu = patient.usually(computing);
     if (!cpu || !usual_cpu) return;
-    const double computed = std::max(0.0, *cpu - *usual_cpu - *first / kBytesPerCpuSecond);
+    const bool split = patient.growth(sample_key::system_seconds, size_t{0}).has_value();
+    const double computed = std::max(0.0, *cpu - *usual_cpu - (split ? 0 : *first / kBytesPerCpuSecond));
     if (computed > 0.5 * extra) return;
     seconds = extra - computed;
     confidence = 0.8;

@@ -35,6 +35,34 @@ void by_first_steps(const Case& patient, Finding& finding) {
                   waits.waiting, waits.known, time_text(waits.average()), percent_text(all / patient.total)));
 }
 
+// Watched: one long stretch of making input before the first step of the run, and steps in a row after it. A buffer
+// that must be full first looks so; batches that are skipped after resuming do, too, and workers that start.
+void by_lead(const Case& patient, Finding& finding) {
+  constexpr double kMost = 0.7, kLeast = 1;  // of the extra input, and seconds
+  const auto waited = patient.explained_by({Phase::input});
+  if (patient.shape.symptom != Symptom::slow_first || !waited || !patient.facts("resume").empty()) return;
+  const InputLead lead = input_lead(patient, 0);
+  const double seconds =
+      lead.seconds - patient.usually([&](size_t i) { return input_lead(patient, i).seconds; }).value_or(0);
+  const bool named = lead.store == "buffer";
+  if (seconds < kLeast || seconds < kMost * *waited || seconds < 0.4 * patient.shape.extra_total ||
+      lead.store == "cache")
+    return;
+  const auto computing = [&](size_t i) { return computed_seconds(patient, i); };
+  const auto first = computing(0), usual = patient.usually(computing);
+  const bool computes = first && usual && *first - *usual > 0.3 * seconds;
+  if (!named && (!computes || patient.growth(sample_key::children_started, size_t{0}).value_or(0) > 0)) return;
+  finding.seconds = std::min(seconds, patient.shape.extra_total);
+  finding.confidence = named ? 0.88 : 0.72;
+  finding.summary =
+      fmt::format("input was made for {} before the first step, as a shuffle buffer that must be full wants it",
+                  time_text(seconds));
+  finding.evidence.push_back(
+      fmt::format("{} of making input before the first step of the run{}, then steps without such waits",
+                  time_text(seconds), named ? ", by lines that name a buffer" : ""));
+  for (std::string& line : patient.spans_text({Phase::input})) finding.evidence.push_back(std::move(line));
+}
+
 }  // namespace
 
 void input_shuffle_fill(const Case& patient, std::vector<Finding>& findings) {
@@ -77,6 +105,7 @@ void input_shuffle_fill(const Case& patient, std::vector<Finding>& findings) {
     }
   }
   if (finding.seconds == 0) by_first_steps(patient, finding);
+  if (finding.seconds == 0 && patient.watched()) by_lead(patient, finding);
   if (finding.seconds > 0) findings.push_back(std::move(finding));
 }
 

@@ -76,16 +76,21 @@ bool by_memory(const Case& patient, Finding& finding) {
   std::string line;
   const double own = in_own_lines(patient, line);
   const bool by_lines = own > 0.5 * patient.shape.extra_total && !line.empty();
+  // A dataset that keeps what it gave goes through it again when it makes the next example.
+  const double made = patient.explained_by({Phase::input}).value_or(0);
+  const bool by_input = made > 0.5 * patient.shape.extra_total;
   // In the first epoch any program takes the memory it needs.
   const double before = memory.size() > 3 ? memory[1] : growth.first;
   const double grown = growth.last - before;
   if (!growth.steady || !memory_rises_on(patient) || grown < (by_lines ? kSome : std::max(kMuch, kMuchShare * before)))
     return false;
-  finding.seconds = by_lines ? own : 0.7 * patient.shape.extra_total;
+  finding.seconds = by_lines ? own : by_input ? made : 0.7 * patient.shape.extra_total;
   finding.confidence = 0.75;
   if (by_lines)
     finding.evidence.push_back(
         fmt::format("the program's own lines take {} more than at first, most of it at {}", time_text(own), line));
+  if (by_input)
+    finding.evidence.push_back(fmt::format("making the input takes {} more than at first", time_text(made)));
   finding.evidence.push_back(
       fmt::format("memory grows with every epoch, from {} to {}", bytes_text(before), bytes_text(growth.last)));
   return true;

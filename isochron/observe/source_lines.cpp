@@ -1,0 +1,101 @@
+#include "isochron/observe/source_lines.h"
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+
+namespace isochron::observe {
+namespace {
+
+constexpr size_t kLongestText = 100;
+constexpr size_t kMaxKnownLines = 4096;
+
+struct Named {
+  std::string_view word;
+  Store store;
+};
+// Whole words of identifiers: np.frombuffer() is no buffer.
+constexpr Named kNamed[] = {{"shuffle", Store::shuffle_buffer},
+                            {"shuffled", Store::shuffle_buffer},
+                            {"buffer", Store::shuffle_buffer},
+                            {"buf", Store::shuffle_buffer},
+                            {"reservoir", Store::shuffle_buffer},
+                            {"cache", Store::cache},
+                            {"cached", Store::cache},
+                            {"caches", Store::cache},
+                            {"memo", Store::cache},
+                            {"preload", Store::cache},
+                            {"preloaded", Store::cache}};
+
+// The longest part of a call that is always written alike.
+constexpr LineCall kCalls[] = {
+    {Phase::checkpoint, "pickle.dump"}, {Phase::checkpoint, "np.save"},   {Phase::checkpoint, "save_file("},
+    {Phase::log, "json.dump"},          {Phase::log, ".writerow"},        {Phase::log, "os.fsync"},
+    {Phase::input, "pickle.load"},      {Phase::input, "np.load"},        {Phase::input, "imread("},
+    {Phase::input, "imdecode("},        {Phase::input, "json.loads"},     {Phase::input, "zlib.decompress"},
+    {Phase::input, "lzma.decompress"},  {Phase::input, "bz2.decompress"}, {Phase::input, "decompress("},
+    {Phase::input, ".recv("},           {Phase::input, ".iloc["},         {Phase::input, "read_csv("},
+};
+
+std::string read_line(const std::string& path, int line) {
+  std::ifstream file(path);
+  std::string text;
+  for (int i = 0; i < line; ++i)
+    if (!std::getline(file, text)) return "";
+  const size_t begin = text.find_first_not_of(" \t");
+  return begin == std::string::npos ? "" : text.substr(begin);
+}
+
+}  // namespace
+
+Store store_named_in(std::string_view line) {
+  Store found = Store::none;
+  std::string word;
+  for (const char c : std::string(line) + ' ') {
+    if (std::isalpha(static_cast<unsigned char>(c))) {
+      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      continue;
+    }
+    const auto named =
+        std::find_if(std::begin(kNamed), std::end(kNamed), [&](const Named& n) { return n.word == word; });
+    if (named != std::end(kNamed) && (found == Store::none || word == "shuffle")) found = named->store;
+    word.clear();
+  }
+  return found;
+}
+
+std::string source_line(const std::string& path, int line) { return read_line(path, line).substr(0, kLongestText); }
+
+LineCall call_in(std::string_view line) {
+  for (const LineCall& call : kCalls)
+    if (line.find(call.what) != std::string_view::npos) return call;
+  return {};
+}
+
+const SourceLines::Line& SourceLines::line_of(const PythonFrame& frame) {
+  if (lines_.size() >= kMaxKnownLines) lines_.clear();
+  const auto [known, added] = lines_.try_emplace({frame.code->file, frame.line});
+  if (added) {
+    const std::string text = read_line(frame.code->file, frame.line);
+    known->second = {store_named_in(text), call_in(text)};
+    if (known->second.store == Store::none) known->second.store = store_named_in(frame.code->function);
+  }
+  return known->second;
+}
+
+Store SourceLines::store_named(const std::vector<PythonFrame>& frames) {
+  for (const PythonFrame& frame : frames)
+    if (frame.code->user)
+      if (const Store store = line_of(frame).store; store != Store::none) return store;
+  return Store::none;
+}
+
+void SourceLines::refine(Activity& activity, const std::vector<PythonFrame>& frames) {
+  if (activity.phase != Phase::other || frames.empty() || !frames[0].code->user) return;
+  const LineCall& call = line_of(frames[0]).call;
+  if (call.phase == Phase::other) return;
+  activity.phase = call.phase;
+  activity.what = call.what;
+}
+
+}  // namespace isochron::observe

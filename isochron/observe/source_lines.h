@@ -1,0 +1,51 @@
+// The program's own source, as far as its text says what stacks do not: a loop that fills `buffer` or writes to
+// `self.cache` looks like any other wait for data.
+//
+//   source_line("train.py", 41);            // "for x, y in loader:"
+//   SourceLines source;
+//   source.store_named(thread.frames);      // Store::shuffle_buffer where a running line of the user's names one
+//   source.refine(activity, thread.frames); // "pickle.dump(state, f)" saves: such calls leave no frame of their own
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "isochron/observe/activity.h"
+#include "isochron/observe/python_stack.h"
+
+namespace isochron::observe {
+
+// What identifiers of a line name: "buf.append(next(it))" a shuffle buffer, "self.cache[i] = decode(i)" a cache.
+Store store_named_in(std::string_view line);
+
+// What a line does by a call of a library in C: {Phase::input, "zlib.decompress"}; Phase::other if none is known.
+struct LineCall {
+  Phase phase = Phase::other;
+  std::string_view what;
+};
+LineCall call_in(std::string_view line);
+
+// Without its indentation, at most 100 characters; empty where there is none to read.
+std::string source_line(const std::string& path, int line);
+
+class SourceLines {
+ public:
+  // What the lines of the user's own that run now name, the innermost first.
+  Store store_named(const std::vector<PythonFrame>& frames);
+  // An activity nothing else tells, by the line that runs, if that is one of the user's own.
+  void refine(Activity& activity, const std::vector<PythonFrame>& frames);
+
+ private:
+  struct Line {
+    Store store = Store::none;
+    LineCall call;
+  };
+  const Line& line_of(const PythonFrame& frame);
+
+  std::map<std::pair<std::string, int>, Line> lines_;
+};
+
+}  // namespace isochron::observe

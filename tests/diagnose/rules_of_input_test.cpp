@@ -1,0 +1,60 @@
+// Where the input of a first epoch came from: a disk, a buffer that had to be full, a cache that was filled.
+#include "made_up_run.h"
+
+namespace isochron {
+namespace {
+
+RunRecord slow_input_at_first(double lead, const char* store = "") {
+  RunRecord run = run_of({6, 1, 1, 1, 1});
+  for (size_t i = 0; i < 5; ++i) phase(run, i, Phase::input, i == 0 ? 5.2 : 0.2);
+  if (lead > 0) run.facts.push_back({"input.lead", std::to_string(lead) + store, "stack samples", 0.0, 1});
+  count(run, sample_key::cpu_seconds, [](size_t) { return 1.0; });
+  count(run, sample_key::system_seconds, [](size_t) { return 0.05; });
+  return run;
+}
+
+TEST(RulesOfInput, RandomReadsCostTheKernelCpuTimeToo) {
+  RunRecord run = slow_input_at_first(0);
+  count(run, sample_key::read_bytes, [](size_t i) { return i == 0 ? 65e6 : 0; });
+  expect(run, Symptom::slow_first, Cause::input_cache_fill);
+  count(run, sample_key::system_seconds, [](size_t i) { return i == 0 ? 0.85 : 0.05; });
+  expect(run, Symptom::slow_first, Cause::input_cold_read);
+}
+
+TEST(RulesOfInput, UnevennessWithoutReasonDoesNotHideAFirstEpochThatHasOne) {
+  RunRecord run = run_of({4.5, 2.4, 2.6, 1.45, 1.45, 2.6});
+  phase(run, 0, Phase::input, 2.0);
+  for (size_t i = 1; i < 6; ++i) phase(run, i, Phase::input, 0.1);
+  EXPECT_EQ(diagnose(run)[0].symptom, Symptom::uneven);
+  count(run, sample_key::cpu_seconds, [](size_t) { return 1.0; });
+  count(run, sample_key::system_seconds, [](size_t i) { return i == 0 ? 0.5 : 0; });
+  count(run, sample_key::read_bytes, [](size_t i) { return i == 0 ? 130e6 : 0; });
+  expect(run, Symptom::slow_first, Cause::input_cold_read);
+}
+
+TEST(RulesOfInput, ADatasetThatKeepsWhatItGaveLeaks) {
+  RunRecord run = run_of({1, 2, 3, 4, 5, 6});
+  for (size_t i = 0; i < 6; ++i) phase(run, i, Phase::input, 0.8 + static_cast<double>(i));
+  expect(run, Symptom::slowing, Cause::input_bound);
+  sample(run, [](Sample& now, size_t) { now.values[sample_key::rss_bytes] = 700e6 + 8e6 * now.time; });
+  expect(run, Symptom::slowing, Cause::memory_leak);
+}
+
+TEST(RulesOfInput, WhatComesBeforeTheFirstStepIsABuffer) {
+  expect(slow_input_at_first(5), Symptom::slow_first, Cause::input_shuffle_fill);
+  expect(slow_input_at_first(5, " buffer"), Symptom::slow_first, Cause::input_shuffle_fill);
+}
+
+TEST(RulesOfInput, WhatComesStepByStepOrIsCalledSoIsACache) {
+  expect(slow_input_at_first(0.5), Symptom::slow_first, Cause::input_cache_fill);
+  expect(slow_input_at_first(5, " cache"), Symptom::slow_first, Cause::input_cache_fill);
+}
+
+TEST(RulesOfInput, BatchesSkippedAfterResumingComeBeforeTheFirstStepToo) {
+  RunRecord run = slow_input_at_first(5);
+  run.facts.push_back({"resume", "resuming from step 330", "console.log:1"});
+  expect(run, Symptom::slow_first, Cause::resume_skip);
+}
+
+}  // namespace
+}  // namespace isochron
