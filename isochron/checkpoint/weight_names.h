@@ -3,13 +3,9 @@
 #pragma once
 
 #include "isochron/nn/model.h"
+#include "isochron/nn/weight_match.h"
 
 namespace isochron {
-
-struct NamedWeight {
-  std::string name;
-  Variable variable;
-};
 
 // "dense/kernel", "dense_1/bias", "sequential/dense/kernel": layers by class, counted within their model.
 std::vector<NamedWeight> weights_by_structure(const Model& model);

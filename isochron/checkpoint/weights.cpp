@@ -1,18 +1,13 @@
 // Model::save_weights, load_weights and those of nn::Module: a file's tensors by name, checked before any is taken.
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <set>
 
-#include "isochron/base/joined.h"
 #include "isochron/checkpoint/hdf5.h"
 #include "isochron/checkpoint/safetensors.h"
 #include "isochron/checkpoint/store.h"
 #include "isochron/checkpoint/weight_names.h"
 #include "isochron/checkpoint/weights_file.h"
-#include "isochron/exec/variables.h"
 #include "isochron/nn/module.h"
-#include "isochron/ops/elementwise.h"
 #include "isochron/tensor/npy.h"
 
 namespace isochron {
@@ -60,64 +55,17 @@ NamedTensors tensors_of(const std::vector<NamedWeight>& weights) {
   return tensors;
 }
 
-// What other libraries keep beside the weights: state of optimizers, metrics and random numbers, counts of batches.
-bool beside_weights(const std::string& name) {
-  return name.starts_with("optimizer/") || name.find("seed_generator/") != std::string::npos ||
-         name.starts_with("metrics/") || name.find("_metrics/") != std::string::npos ||
-         name.ends_with("num_batches_tracked");
-}
-
-bool fits(const TensorSpec& own, const TensorSpec& given) {
-  return own.shape == given.shape && (own.dtype == given.dtype || (is_floating(own.dtype) && is_floating(given.dtype)));
-}
-
-std::string listed(const char* what, const std::vector<std::string>& names) {
-  constexpr size_t kShown = 10;
-  if (names.empty()) return "";
-  const std::vector<std::string> shown(names.begin(),
-                                       names.begin() + static_cast<ptrdiff_t>(std::min(kShown, names.size())));
-  return fmt::format("\n  {} ({}): {}{}", what, names.size(), joined(shown), names.size() > kShown ? ", …" : "");
-}
-
 void load(const std::string& path, const std::vector<NamedWeight>& weights, const NamedTensors& tensors,
           const LoadWeightsOptions& options) {
-  std::map<std::string, const Tensor*> by_name;
-  for (const auto& [name, tensor] : tensors) by_name[name] = &tensor;
-  std::vector<std::string> missing, extra, mismatched;
-  std::set<std::string> known;
-  std::vector<std::pair<const NamedWeight*, const Tensor*>> matched;
-  for (const NamedWeight& weight : weights) {
-    known.insert(weight.name);
-    const auto found = by_name.find(weight.name);
-    if (found == by_name.end())
-      missing.push_back(weight.name);
-    else if (!fits(weight.variable.spec(), found->second->spec()))
-      mismatched.push_back(fmt::format("{} is {}, the file has {}", weight.name, to_string(weight.variable.spec()),
-                                       to_string(found->second->spec())));
-    else
-      matched.emplace_back(&weight, found->second);
-  }
-  for (const auto& [name, tensor] : tensors)
-    if (!known.contains(name) && !beside_weights(name)) extra.push_back(name);
-  const bool complete = missing.empty() && extra.empty() && mismatched.empty();
-  if (!complete && !options.skip_mismatch)
-    fail<FileError>("load_weights", "{} does not fit; nothing was loaded{}{}{}", path, listed("missing", missing),
-                    listed("extra", extra), listed("mismatched", mismatched));
-  for (const auto& [weight, tensor] : matched)
-    overwrite(weight->variable,
-              tensor->dtype() == weight->variable.dtype() ? *tensor : cast(*tensor, weight->variable.dtype()));
+  const WeightMatch match = match_weights(weights, tensors, "the file has");
+  if (const std::string report = match.report(); !report.empty() && !options.skip_mismatch)
+    fail<FileError>("load_weights", "{} does not fit; nothing was loaded{}", path, report);
+  match.take();
 }
 
 void check_built(const char* what, const Model& model) {
   if (model.weights().empty())
     fail<StateError>(what, "model \"{}\" has no weights yet: build it with Input(shape), a call, or fit", model.name());
-}
-
-std::vector<NamedWeight> state_dict(const nn::Module& module) {
-  std::vector<NamedWeight> out;
-  for (const auto& [name, variable] : module.named_parameters()) out.push_back({name, variable});
-  for (const auto& [name, variable] : module.named_buffers()) out.push_back({name, variable});
-  return out;
 }
 
 }  // namespace
@@ -153,12 +101,12 @@ void Model::load_weights(const std::string& path, LoadWeightsOptions options) {
 
 void nn::Module::save_weights(const std::string& path) const {
   weights_format("save_weights", path, false);
-  write_weights_file(path, tensors_of(state_dict(*this)));
+  write_weights_file(path, tensors_of(named_weights()));
 }
 
 void nn::Module::load_weights(const std::string& path, LoadWeightsOptions options) {
   weights_format("load_weights", path, false);
-  load(path, state_dict(*this), read_weights_file(path), options);
+  load(path, named_weights(), read_weights_file(path), options);
 }
 
 }  // namespace isochron

@@ -1,5 +1,6 @@
 #include "isochron/nn/activation_layer.h"
 
+#include "isochron/nn/attention_scores.h"
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/softmax.h"
 
@@ -28,7 +29,7 @@ Tensor Softmax::call(const Tensor& x, const CallContext& context) {
   if (!context.mask.defined() || context.mask.rank() != x.rank()) return softmax(x, options_.axis);
   if (!broadcasts_to(context.mask.shape(), x.shape()))
     fail<ShapeError>("Softmax", "the mask must fit the input {}, got {}", x.shape(), context.mask.shape());
-  return softmax(where(context.mask, x, x.dtype() == DType::float16 ? -3e4 : -1e9), options_.axis);
+  return softmax_of_seen(x, context.mask, options_.axis);
 }
 
 void PReLU::build(const Shape& input) {

@@ -52,24 +52,26 @@ MultiHeadAttention::MultiHeadAttention(int64_t num_heads, int64_t key_dim, Multi
   take_common(options_);
 }
 
-MultiHeadAttention::Projection MultiHeadAttention::add_projection(const char* which, const Shape& kernel,
-                                                                  const Shape& bias) {
+MultiHeadAttention::Projection MultiHeadAttention::add_projection(const char* which, const Shape& kernel, int inputs) {
   const MultiHeadAttentionOptions& o = options_;
   Projection p;
-  p.kernel = add_weight(fmt::format("{}/kernel", which), kernel, o.kernel_initializer,
+  const Fans fans{static_cast<double>(kernel.elements(0, inputs)),
+                  static_cast<double>(kernel.elements(inputs, kernel.rank()))};
+  p.kernel = add_weight(fmt::format("{}/kernel", which), kernel, o.kernel_initializer.with_fans(fans),
                         {.regularizer = o.kernel_regularizer, .constraint = o.kernel_constraint, .dtype = o.dtype});
   if (o.use_bias)
-    p.bias = add_weight(fmt::format("{}/bias", which), bias, o.bias_initializer,
+    p.bias = add_weight(fmt::format("{}/bias", which), Shape(kernel.dims().subspan(static_cast<size_t>(inputs))),
+                        o.bias_initializer,
                         {.regularizer = o.bias_regularizer, .constraint = o.bias_constraint, .dtype = o.dtype});
   return p;
 }
 
 void MultiHeadAttention::build_for(int64_t query, int64_t key, int64_t value) {
-  query_ = add_projection("query", {query, num_heads_, key_dim_}, {num_heads_, key_dim_});
-  key_ = add_projection("key", {key, num_heads_, key_dim_}, {num_heads_, key_dim_});
-  value_ = add_projection("value", {value, num_heads_, value_dim_}, {num_heads_, value_dim_});
+  query_ = add_projection("query", {query, num_heads_, key_dim_}, 1);
+  key_ = add_projection("key", {key, num_heads_, key_dim_}, 1);
+  value_ = add_projection("value", {value, num_heads_, value_dim_}, 1);
   const int64_t out = options_.output_shape ? options_.output_shape : query;
-  output_ = add_projection("attention_output", {num_heads_, value_dim_, out}, {out});
+  output_ = add_projection("attention_output", {num_heads_, value_dim_, out}, 2);
 }
 
 void MultiHeadAttention::build(const Shape& input) {

@@ -84,7 +84,8 @@ class MultiHeadAttention : public Layer {
   struct Projection {
     Variable kernel, bias;
   };
-  Projection add_projection(const char* name, const Shape& kernel, const Shape& bias);
+  // The kernel multiplies its first `inputs` axes away.
+  Projection add_projection(const char* name, const Shape& kernel, int inputs);
   void build_for(int64_t query, int64_t key, int64_t value);
   Tensor project(const Tensor& x, const Projection& to, int64_t width) const;
   AttentionResult look(const Tensor& query, const Tensor& value, const AttentionCall& call, bool with_scores);

@@ -1,7 +1,10 @@
 #include "isochron/nn/batch_normalization.h"
 
+#include <numeric>
+
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/normalize.h"
+#include "isochron/ops/reduce.h"
 #include "isochron/ops/shape_ops.h"
 
 namespace isochron {
@@ -19,6 +22,32 @@ Tensor to_last(const Tensor& x, int axis) { return axis == x.rank() - 1 ? x : tr
 Tensor from_last(const Tensor& x, int axis) {
   return axis == x.rank() - 1 ? x : transpose(x, inverse_permutation(axis_last(x.rank(), axis)));
 }
+
+namespace {
+
+// A mask of steps, of the axes it has, as zeros and ones beside x with the features last.
+Tensor from_mask(const Tensor& mask, const Tensor& x, int axis) {
+  if (mask.rank() >= x.rank() || Shape(x.shape().dims().first(static_cast<size_t>(mask.rank()))) != mask.shape())
+    fail<ShapeError>("BatchNormalization", "a mask must have the first axes of the input {}, got {}", x.shape(),
+                     mask.shape());
+  Tensor counts = cast(mask, x.dtype());
+  while (counts.rank() < x.rank()) counts = expand_dims(counts, -1);
+  return to_last(broadcast_to(counts, x.shape()), axis);
+}
+
+// Steps that a mask hides are normalised like the others, but do not count in the statistics.
+BatchNormed masked_batch_norm(const Tensor& x, const Tensor& counts, const Tensor& gamma, const Tensor& beta,
+                              double epsilon) {
+  constexpr double kNothing = 1e-7;  // Keras'; a batch that is all padding divides by it
+  Axes rows(static_cast<size_t>(x.rank() - 1));
+  std::iota(rows.begin(), rows.end(), 0);
+  const Tensor weights = cast(counts, x.dtype()), total = sum(weights, rows) + kNothing;
+  const Tensor mean = sum(x * weights, rows) / total;
+  const Tensor variance = sum(square(x - mean) * weights, rows) / total;
+  return {normalize_by(x, mean, variance, gamma, beta, epsilon), mean, variance};
+}
+
+}  // namespace
 
 BatchNormalization::BatchNormalization(BatchNormalizationOptions options) : options_(std::move(options)) {
   if (!(options_.momentum >= 0 && options_.momentum <= 1))
@@ -49,7 +78,9 @@ Tensor BatchNormalization::call(const Tensor& x, const CallContext& context) {
   if (!context.training || !trainable())
     return given_on(
         from_last(normalize_by(input, moving_mean_, moving_variance_, gamma_, beta_, options_.epsilon), axis));
-  const BatchNormed batch = batch_norm(input, gamma_, beta_, options_.epsilon);
+  const BatchNormed batch = context.mask.defined() ? masked_batch_norm(input, from_mask(context.mask, x, axis), gamma_,
+                                                                       beta_, options_.epsilon)
+                                                   : batch_norm(input, gamma_, beta_, options_.epsilon);
   const auto move = [&](const Variable& average, const Tensor& now) {
     average.assign(average * options_.momentum + cast(now, average.dtype()) * (1 - options_.momentum));
   };

@@ -3,6 +3,7 @@
 //   Sequential{Dense(64), BatchNormalization(), Activation("relu"), Dense(10)};
 //   BatchNormalization({.momentum = 0.9, .epsilon = 1e-5});
 //
+// Steps that a mask of the input hides do not count in the statistics.
 // While training, the batch's own statistics are used and moving averages of them are kept, updated by the same plan
 // that takes the step. Otherwise, and in a layer that is frozen, the moving averages are used. Arguments and defaults
 // are those of Keras.

@@ -1,7 +1,10 @@
-// Convolution and pooling modules in the manner of PyTorch: input (batch, channels, rows, columns).
+// Convolution modules in the manner of PyTorch: input (batch, channels, spatial…), or (channels, spatial…) of a single
+// example.
 //
 //   nn::Sequential net{nn::Conv2d(1, 32, 3), nn::ReLU(), nn::MaxPool2d(2), nn::Flatten(), nn::Linear(5408, 10)};
 //   nn::Conv2d(32, 64, {3, 5}, {.stride = 2, .padding = {1, 2}, .groups = 4, .bias = false});
+//   nn::Conv1d(8, 8, 3, {.padding = "same"});
+//   nn::ConvTranspose2d(64, 32, 4, {.stride = 2, .padding = 1});           // twice as large
 #pragma once
 
 #include "isochron/nn/module.h"
@@ -9,56 +12,90 @@
 
 namespace isochron::nn {
 
-struct Conv2dOptions {
+// On both sides of each spatial axis: `1`, `{1, 2}`, or by name, "valid" or "same".
+class SidePadding {
+ public:
+  template <class T>
+  requires std::is_integral_v<T> SidePadding(T width) : widths_(width) {}
+  SidePadding(std::initializer_list<int64_t> widths) : widths_(widths) {}
+  SidePadding(const char* mode) : mode_(mode) {}
+  // ValueError, naming the module, for negative widths, or as many as do not fit the axes.
+  Padding of(const char* module, size_t axes) const;
+  bool is_same() const { return mode_ == "same"; }
+
+ private:
+  Sizes widths_;
+  std::string mode_;
+};
+
+struct ConvModuleOptions {
   Sizes stride = 1;
-  Sizes padding = 0;  // on both sides of each axis
+  SidePadding padding = 0;
   Sizes dilation = 1;
   int64_t groups = 1;
   bool bias = true;
   DType dtype = DType::float32;
 };
+using Conv2dOptions = ConvModuleOptions;
 
-// Weight (out, in / groups, rows, columns) and bias (out), both uniform within 1 / sqrt(in / groups * rows * columns).
-class Conv2d : public Module {
+// Weight (out, in / groups, window…) and bias (out), both uniform within 1 / sqrt(in / groups * window).
+class ConvModule : public Module {
  public:
-  // ValueError unless counts and sizes are positive and groups divide the channels.
-  Conv2d(int64_t in_channels, int64_t out_channels, Sizes kernel_size, Conv2dOptions options = {});
   // ShapeError, DTypeError when x does not fit.
   Tensor forward(Tensor x) override;
 
   Variable weight, bias;  // bias is undefined without one
 
+ protected:
+  // ValueError unless counts and sizes are positive and groups divide the channels, or for padding "same" with strides.
+  ConvModule(const char* kind, size_t axes, int64_t in_channels, int64_t out_channels, const Sizes& kernel_size,
+             ConvModuleOptions options);
+
  private:
-  Conv2dOptions options_;
+  const char* kind_;
+  int64_t channels_;
+  Padding padding_;
+  ConvModuleOptions options_;
 };
 
-struct Pool2dOptions {
-  Sizes stride = {};  // none: the window
-  Sizes padding = 0;
+struct ConvTransposeModuleOptions {
+  Sizes stride = 1;
+  SidePadding padding = 0;   // so much less on both sides of the result
+  Sizes output_padding = 0;  // so much more at its end
+  int64_t groups = 1;
+  bool bias = true;
+  Sizes dilation = 1;
+  DType dtype = DType::float32;
 };
-class MaxPool2d : public Module {
+
+// Weight (in, out / groups, window…) and bias (out), both uniform within 1 / sqrt(out / groups * window).
+class ConvTransposeModule : public Module {
  public:
-  explicit MaxPool2d(Sizes kernel_size, Pool2dOptions options = {});
   Tensor forward(Tensor x) override;
 
- private:
-  Sizes window_;
-  Pool2dOptions options_;
-};
+  Variable weight, bias;
 
-struct AvgPool2dOptions {
-  Sizes stride = {};
-  Sizes padding = 0;
-  bool count_include_pad = true;
-};
-class AvgPool2d : public Module {
- public:
-  explicit AvgPool2d(Sizes kernel_size, AvgPool2dOptions options = {});
-  Tensor forward(Tensor x) override;
+ protected:
+  ConvTransposeModule(const char* kind, size_t axes, int64_t in_channels, int64_t out_channels,
+                      const Sizes& kernel_size, ConvTransposeModuleOptions options);
 
  private:
-  Sizes window_;
-  AvgPool2dOptions options_;
+  const char* kind_;
+  Padding padding_;
+  ConvTransposeModuleOptions options_;
 };
+
+#define ISO_CONV_MODULE(Class, Base, Options, axes)                                           \
+  struct Class : Base {                                                                       \
+    Class(int64_t in_channels, int64_t out_channels, Sizes kernel_size, Options options = {}) \
+        : Base(#Class, axes, in_channels, out_channels, kernel_size, std::move(options)) {}   \
+  }
+ISO_CONV_MODULE(Conv1d, ConvModule, ConvModuleOptions, 1);
+ISO_CONV_MODULE(Conv2d, ConvModule, ConvModuleOptions, 2);
+ISO_CONV_MODULE(Conv3d, ConvModule, ConvModuleOptions, 3);
+ISO_CONV_MODULE(ConvTranspose1d, ConvTransposeModule, ConvTransposeModuleOptions, 1);
+ISO_CONV_MODULE(ConvTranspose2d, ConvTransposeModule, ConvTransposeModuleOptions, 2);
+ISO_CONV_MODULE(ConvTranspose3d, ConvTransposeModule, ConvTransposeModuleOptions, 3);
+#undef ISO_CONV_MODULE
 
 }  // namespace isochron::nn

@@ -94,8 +94,7 @@ Tensor uniform_fill(const Shape& shape, DType dtype, RandomSource s, double low,
   });
 }
 
-// As in Keras: the last two axes are (in, out), those before are the receptive field.
-std::pair<double, double> fans(const Shape& shape) {
+Fans fans_of(const Shape& shape) {
   if (shape.rank() == 0) return {1, 1};
   if (shape.rank() == 1) return {static_cast<double>(shape[0]), static_cast<double>(shape[0])};
   const auto field = static_cast<double>(shape.elements(0, shape.rank() - 2));
@@ -160,9 +159,16 @@ Initializer::Initializer(std::string name, Fill fill, std::optional<uint64_t> se
                          std::shared_ptr<const Config> recipe)
     : name_(std::move(name)), fill_(std::move(fill)), seed_(seed), recipe_(std::move(recipe)) {}
 
+Initializer Initializer::with_fans(Fans fans) const {
+  Initializer other = *this;
+  other.fans_ = fans;
+  return other;
+}
+
 Tensor Initializer::operator()(const Shape& shape, DType dtype) const {
   const TensorSpec spec{dtype, shape};
-  const RandomSource source = seed_ ? RandomSource{*seed_, 0} : RandomSource{get_seed(), take_random_streams(1)};
+  RandomSource source = seed_ ? RandomSource{*seed_, 0} : RandomSource{get_seed(), take_random_streams(1)};
+  source.fans = fans_;
   if (!worth_deferring(static_cast<size_t>(spec.bytes()))) return fill_(shape, dtype, source);
   const auto fill = [fill = fill_, name = name_, spec, source](std::byte* to) {
     ScopedSpan span(Phase::init, "init weights");
@@ -215,7 +221,7 @@ Initializer variance_scaling(VarianceScalingOptions o) {
                      did_you_mean(o.distribution, {"truncated_normal", "untruncated_normal", "uniform"}));
   return {"variance_scaling",
           [=](const Shape& shape, DType dtype, RandomSource source) {
-            const auto [in, out] = fans(shape);
+            const auto [in, out] = source.fans.value_or(fans_of(shape));
             const double fan = o.mode == "fan_in" ? in : o.mode == "fan_out" ? out : (in + out) / 2;
             const double variance = o.scale / std::max(1.0, fan);
             if (o.distribution == "uniform")

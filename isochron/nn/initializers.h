@@ -20,10 +20,16 @@ namespace isochron {
 
 class Config;  // config.h
 
+// Numbers that a unit of a weight adds up, and units that a number goes to: what some initialisers scale by.
+struct Fans {
+  double in = 1, out = 1;
+};
+
 // Where a fill gets its random numbers.
 struct RandomSource {
   uint64_t seed = 0;
   uint64_t stream = 0;
+  std::optional<Fans> fans = {};  // when the shape does not tell them
 };
 
 class Initializer {
@@ -36,6 +42,10 @@ class Initializer {
   Initializer(std::string name, Fill fill, std::optional<uint64_t> seed = {},
               std::shared_ptr<const Config> recipe = {});
 
+  // The same for a weight whose shape does not tell its fans, such as a kernel with an axis of heads. Read from a
+  // shape, the last two axes are in and out, and those before what a unit of a convolution sees, as in Keras.
+  Initializer with_fans(Fans fans) const;
+
   // A new tensor of this shape. MemoryError naming the numbers when it can't fit, before anything is allocated.
   Tensor operator()(const Shape& shape, DType dtype = DType::float32) const;
   const std::string& name() const { return name_; }
@@ -46,6 +56,7 @@ class Initializer {
   Fill fill_;
   std::optional<uint64_t> seed_;
   std::shared_ptr<const Config> recipe_;
+  std::optional<Fans> fans_;
 };
 
 struct ConstantOptions {

@@ -22,7 +22,8 @@ void add_builtin_kinds<Layer>() {
   ISO_FOR_EACH(ISO_KIND, Add, Subtract, Multiply, Average, Maximum, Minimum, Concatenate, Dot, BatchNormalization,
                LayerNormalization, GroupNormalization, RMSNormalization, UnitNormalization, SpatialDropout1D,
                SpatialDropout2D, SpatialDropout3D, GaussianNoise, GaussianDropout, AlphaDropout)
-  ISO_FOR_EACH(ISO_KIND, ReLU, LeakyReLU, ELU, PReLU, Softmax, Permute, RepeatVector, Attention, AdditiveAttention)
+  ISO_FOR_EACH(ISO_KIND, ReLU, LeakyReLU, ELU, PReLU, Softmax, Permute, RepeatVector, Identity, Attention,
+               AdditiveAttention)
   ISO_FOR_EACH(ISO_KIND, Resizing, CenterCrop, RandomCrop, RandomFlip, RandomRotation, RandomZoom, RandomTranslation,
                RandomContrast, Discretization, CategoryEncoding)
 #undef ISO_KIND

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "isochron/base/names.h"
+#include "isochron/nn/ctc.h"
 #include "isochron/nn/masking.h"
 #include "isochron/ops/ops.h"
 
@@ -227,6 +228,7 @@ const std::map<std::string_view, AnyLoss (*)()>& loss_makers() {
       {"categorical_hinge", [] { return AnyLoss(CategoricalHinge()); }},
       {"cosine_similarity", [] { return AnyLoss(CosineSimilarity()); }},
       {"poisson", [] { return AnyLoss(Poisson()); }},
+      {"ctc", [] { return AnyLoss(CTC()); }},
   };
   return makers;
 }

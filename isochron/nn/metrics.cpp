@@ -3,8 +3,10 @@
 #include <map>
 
 #include "isochron/base/names.h"
+#include "isochron/nn/confusion_metrics.h"
 #include "isochron/nn/losses.h"
 #include "isochron/nn/metric_inputs.h"
+#include "isochron/nn/r2_score.h"
 #include "isochron/ops/ops.h"
 
 namespace isochron {
@@ -232,6 +234,26 @@ std::shared_ptr<Metric> AnyMetric::resolve(const TensorSpec& y_true, const Tenso
        }},
       {"f1_score",
        [](const std::string& n) -> std::shared_ptr<Metric> { return std::make_shared<F1Score>(F1Options{.name = n}); }},
+      {"true_positives",
+       [](const std::string& n) -> std::shared_ptr<Metric> {
+         return std::make_shared<TruePositives>(CountOptions{.name = n});
+       }},
+      {"false_positives",
+       [](const std::string& n) -> std::shared_ptr<Metric> {
+         return std::make_shared<FalsePositives>(CountOptions{.name = n});
+       }},
+      {"true_negatives",
+       [](const std::string& n) -> std::shared_ptr<Metric> {
+         return std::make_shared<TrueNegatives>(CountOptions{.name = n});
+       }},
+      {"false_negatives",
+       [](const std::string& n) -> std::shared_ptr<Metric> {
+         return std::make_shared<FalseNegatives>(CountOptions{.name = n});
+       }},
+      {"r2_score",
+       [](const std::string& n) -> std::shared_ptr<Metric> {
+         return std::make_shared<R2Score>(R2ScoreOptions{.name = n});
+       }},
       {"auc",
        [](const std::string& n) -> std::shared_ptr<Metric> { return std::make_shared<AUC>(AUCOptions{.name = n}); }},
   };

@@ -32,6 +32,7 @@ struct Module::State {
   struct Child {
     std::string name;
     std::shared_ptr<State> state;
+    std::shared_ptr<Module> module;  // a handle of it
   };
   std::vector<Named> variables;
   std::vector<Child> children;
@@ -116,6 +117,61 @@ void Module::set_requires_grad(bool on) {
   for (Variable& variable : parameters()) variable.set_requires_grad(on);
 }
 
+std::vector<std::pair<std::string, std::shared_ptr<Module>>> Module::named_children() const {
+  std::vector<std::pair<std::string, std::shared_ptr<Module>>> out;
+  for (const State::Child& child : state_->children) out.emplace_back(child.name, child.module);
+  return out;
+}
+std::vector<std::shared_ptr<Module>> Module::children() const {
+  std::vector<std::shared_ptr<Module>> out;
+  for (const State::Child& child : state_->children) out.push_back(child.module);
+  return out;
+}
+std::vector<std::pair<std::string, std::shared_ptr<Module>>> Module::named_modules() const {
+  std::vector<std::pair<std::string, std::shared_ptr<Module>>> out;
+  std::set<const State*> seen;
+  const auto walk = [&](const auto& self, const State& state, const std::string& prefix) -> void {
+    for (const State::Child& child : state.children) {
+      if (!seen.insert(child.state.get()).second) continue;
+      out.emplace_back(prefix + child.name, child.module);
+      self(self, *child.state, prefix + child.name + ".");
+    }
+  };
+  walk(walk, *state_, "");
+  return out;
+}
+void Module::apply(const std::function<void(Module&)>& f) {
+  for (const State::Child& child : state_->children) child.module->apply(f);
+  f(*this);
+}
+
+std::vector<NamedWeight> Module::named_weights() const {
+  std::vector<NamedWeight> out;
+  for (const auto& [name, variable] : named_parameters()) out.push_back({name, variable});
+  for (const auto& [name, variable] : named_buffers()) out.push_back({name, variable});
+  return out;
+}
+std::vector<std::pair<std::string, Tensor>> Module::state_dict() const {
+  std::vector<std::pair<std::string, Tensor>> out;
+  for (const auto& [name, variable] : named_weights()) out.emplace_back(name, variable.read().detach());
+  return out;
+}
+IncompatibleKeys Module::load_state_dict(const std::vector<std::pair<std::string, Tensor>>& state,
+                                         LoadStateDictOptions options) {
+  for (const auto& [name, tensor] : state)
+    if (!tensor.defined()) fail<ValueError>("load_state_dict", "\"{}\" is an undefined tensor", name);
+  WeightMatch match = match_weights(named_weights(), state, "the state has");
+  IncompatibleKeys keys{match.missing, match.extra};
+  if (!options.strict) {
+    match.missing.clear();
+    match.extra.clear();
+  }
+  if (const std::string report = match.report(); !report.empty())
+    fail<ValueError>("load_state_dict", "the state does not fit {}; nothing was loaded{}", class_name(*this), report);
+  match.take();
+  return keys;
+}
+
 void Module::train(bool on) {
   state_->each_module([on](State& state) { state.training = on; });
 }
@@ -133,12 +189,12 @@ std::string Module::summary() const {
 
 void Module::describe(std::string text) { state_->description = std::move(text); }
 
-void Module::add_module(const std::string& name, const Module& module) {
+void Module::add_module(const std::string& name, const Module& module, std::shared_ptr<Module> handle) {
   state_->check_name("register_module", name);
   if (module.state_->holds(state_.get()))
     fail<ValueError>("register_module", "\"{}\" is or holds the module it is registered in", name);
   module.state_->type = class_name(module);
-  state_->children.push_back({name, module.state_});
+  state_->children.push_back({name, module.state_, std::move(handle)});
 }
 
 void Module::add_variable(const char* what, const std::string& name, const Variable& variable, bool buffer) {

@@ -61,6 +61,11 @@ Tensor BatchNorm2d::forward(Tensor x) {
   return BatchNorm::forward(std::move(x));
 }
 
+Tensor BatchNorm3d::forward(Tensor x) {
+  if (x.rank() != 5) fail<ShapeError>("BatchNorm3d", "takes (N, C, D, H, W), got {}", x.shape());
+  return BatchNorm::forward(std::move(x));
+}
+
 LayerNorm::LayerNorm(Shape normalized_shape, LayerNormOptions options) : shape_(normalized_shape), eps_(options.eps) {
   if (shape_.rank() < 1 || shape_.elements() == 0)
     fail<ValueError>("LayerNorm", "needs a shape with elements, got {}", shape_);
@@ -111,6 +116,15 @@ Tensor GroupNorm::forward(Tensor x) {
   const Tensor rows = reshape(x, {x.shape()[0], groups_, -1});
   const Tensor y = reshape(layer_norm(rows, {}, {}, eps_), x.shape().to_vector());
   return weight.defined() ? y * over_channels(weight, x.rank()) + over_channels(bias, x.rank()) : y;
+}
+
+Tensor InstanceNorm::forward(Tensor x) {
+  if (x.rank() != axes_ + 2)
+    fail<ShapeError>(kind_, "takes (N, C, …) with {} spatial {}, got {}", axes_, axes_ == 1 ? "axis" : "axes",
+                     x.shape());
+  if (is_training() && x.elements() == x.shape()[0] * x.shape()[1])
+    fail<ValueError>(kind_, "needs more than one element a channel while training, got {}", x.shape());
+  return GroupNorm::forward(std::move(x));
 }
 
 }  // namespace isochron::nn

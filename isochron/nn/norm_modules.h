@@ -1,4 +1,4 @@
-// Normalisation in the manner of PyTorch: nn::BatchNorm1d, BatchNorm2d, LayerNorm, GroupNorm, RMSNorm.
+// Normalisation in the manner of PyTorch: nn::BatchNorm1d to 3d, LayerNorm, GroupNorm, InstanceNorm1d to 3d, RMSNorm.
 //
 //   nn::BatchNorm2d norm{64};                          // (N, 64, H, W)
 //   nn::LayerNorm last{128};                           // (…, 128)
@@ -43,6 +43,11 @@ class BatchNorm2d : public BatchNorm {
  public:
   using BatchNorm::BatchNorm;
   Tensor forward(Tensor x) override;  // (N, C, H, W)
+};
+class BatchNorm3d : public BatchNorm {
+ public:
+  using BatchNorm::BatchNorm;
+  Tensor forward(Tensor x) override;  // (N, C, D, H, W)
 };
 
 struct LayerNormOptions {
@@ -102,6 +107,38 @@ class GroupNorm : public Module {
  private:
   int64_t groups_, channels_;
   double eps_;
+};
+
+struct InstanceNormOptions {
+  double eps = 1e-5;
+  bool affine = false;
+  DType dtype = DType::float32;
+};
+
+// Each channel of each example by itself, in training and in use; running statistics are not kept.
+class InstanceNorm : public GroupNorm {
+ public:
+  Tensor forward(Tensor x) override;
+
+ protected:
+  InstanceNorm(const char* kind, int axes, int64_t num_features, InstanceNormOptions options)
+      : GroupNorm(num_features, num_features, {options.eps, options.affine, options.dtype}), kind_(kind), axes_(axes) {}
+
+ private:
+  const char* kind_;
+  int axes_;
+};
+struct InstanceNorm1d : InstanceNorm {
+  explicit InstanceNorm1d(int64_t num_features, InstanceNormOptions options = {})
+      : InstanceNorm("InstanceNorm1d", 1, num_features, options) {}
+};
+struct InstanceNorm2d : InstanceNorm {
+  explicit InstanceNorm2d(int64_t num_features, InstanceNormOptions options = {})
+      : InstanceNorm("InstanceNorm2d", 2, num_features, options) {}
+};
+struct InstanceNorm3d : InstanceNorm {
+  explicit InstanceNorm3d(int64_t num_features, InstanceNormOptions options = {})
+      : InstanceNorm("InstanceNorm3d", 3, num_features, options) {}
 };
 
 }  // namespace isochron::nn

@@ -2,8 +2,10 @@
 
 #include <numeric>
 
+#include "isochron/ops/elementwise.h"
 #include "isochron/ops/pool.h"
 #include "isochron/ops/reduce.h"
+#include "isochron/ops/shape_ops.h"
 
 namespace isochron {
 
@@ -28,6 +30,17 @@ Tensor GlobalPooling::call_channels_last(const Tensor& x) {
   Axes spatial(axes());
   std::iota(spatial.begin(), spatial.end(), 1);
   return kind_ == Kind::max ? max(x, spatial, options_.keepdims) : mean(x, spatial, options_.keepdims);
+}
+
+Tensor GlobalPooling::call_masked(const Tensor& x, const Tensor& mask) {
+  if (kind_ == Kind::max || axes() != 1) return call_channels_last(x);
+  if (mask.shape() != Shape{x.shape()[0], x.shape()[1]})
+    fail<ShapeError>(class_name(), "a mask must be ({}, {}) as the steps are, got {}", x.shape()[0], x.shape()[1],
+                     mask.shape());
+  const Tensor counts = expand_dims(mask, -1);
+  const Tensor total = sum(where(counts, x, 0), {1}, options_.keepdims);
+  // Nothing of a sequence that is all padding.
+  return total / maximum(sum(cast(counts, x.dtype()), {1}, options_.keepdims), 1);
 }
 
 }  // namespace isochron

@@ -81,6 +81,8 @@ class GlobalPooling : public SpatialLayer {
   enum class Kind { max, average };
   GlobalPooling(Kind kind, std::string class_name, size_t axes, const GlobalPoolingOptions& options);
   Tensor call_channels_last(const Tensor& x) override;
+  // A mean of steps is over those that count, as in Keras.
+  Tensor call_masked(const Tensor& x, const Tensor& mask) override;
 
  private:
   Kind kind_;

@@ -34,11 +34,12 @@ RecurrentSettings settings_of(const Options& options) {
 
 }  // namespace
 
-RecurrentLayer::RecurrentLayer(int64_t units, int gates, int states, RecurrentSettings settings)
+RecurrentLayer::RecurrentLayer(const char* kind, int64_t units, int gates, int states, RecurrentSettings settings)
     : units_(units), gates_(gates), state_count_(states), settings_(std::move(settings)), noise_(settings_.seed) {
-  if (units < 1) fail<ValueError>("RNN", "units must be at least 1, got {}", units);
-  for (const double rate : {settings_.dropout, settings_.recurrent_dropout})
-    if (!(rate >= 0 && rate < 1)) fail<ValueError>("RNN", "dropout must be in [0, 1), got {}", rate);
+  if (units < 1) fail<ValueError>(kind, "units must be at least 1, got {}", units);
+  for (const auto& [name, rate] :
+       {std::pair("dropout", settings_.dropout), std::pair("recurrent_dropout", settings_.recurrent_dropout)})
+    if (!(rate >= 0 && rate < 1)) fail<ValueError>(kind, "{} must be in [0, 1), got {}", name, rate);
   take_common(settings_);
 }
 
@@ -184,7 +185,7 @@ RecurrentResult RecurrentLayer::plain_loop(const Tensor& z, std::vector<Tensor> 
 }
 
 SimpleRNN::SimpleRNN(int64_t units, const SimpleRNNOptions& options)
-    : RecurrentLayer(units, 1, 1, settings_of(options)) {}
+    : RecurrentLayer("SimpleRNN", units, 1, 1, settings_of(options)) {}
 std::shared_ptr<RecurrentLayer> SimpleRNN::another() const {
   check_unbuilt();
   return std::make_shared<SimpleRNN>(*this);
@@ -199,7 +200,7 @@ std::vector<Tensor> SimpleRNN::plain_step(const Tensor& z, const Tensor& h, cons
   return {settings_.activation(z + matmul(h, recurrent_))};
 }
 
-LSTM::LSTM(int64_t units, const LSTMOptions& options) : RecurrentLayer(units, 4, 2, settings_of(options)) {}
+LSTM::LSTM(int64_t units, const LSTMOptions& options) : RecurrentLayer("LSTM", units, 4, 2, settings_of(options)) {}
 std::shared_ptr<RecurrentLayer> LSTM::another() const {
   check_unbuilt();
   return std::make_shared<LSTM>(*this);
@@ -219,7 +220,7 @@ std::vector<Tensor> LSTM::plain_step(const Tensor& z, const Tensor& h, const std
   return {gate(3) * settings_.activation(c), c};
 }
 
-GRU::GRU(int64_t units, const GRUOptions& options) : RecurrentLayer(units, 3, 1, settings_of(options)) {}
+GRU::GRU(int64_t units, const GRUOptions& options) : RecurrentLayer("GRU", units, 3, 1, settings_of(options)) {}
 std::shared_ptr<RecurrentLayer> GRU::another() const {
   check_unbuilt();
   return std::make_shared<GRU>(*this);

@@ -120,7 +120,7 @@ class RecurrentLayer : public Layer {
   virtual std::shared_ptr<RecurrentLayer> another() const = 0;
 
  protected:
-  RecurrentLayer(int64_t units, int gates, int states, RecurrentSettings settings);
+  RecurrentLayer(const char* kind, int64_t units, int gates, int states, RecurrentSettings settings);
   // The settings as the options they came from.
   template <class Options>
   Options options() const {

@@ -1,4 +1,5 @@
-// Flatten, Reshape and Permute: the same elements of each example in another shape; RepeatVector: several times.
+// Flatten, Reshape and Permute: the same elements of each example in another shape; RepeatVector: several times;
+// Identity.
 //
 //   Sequential{Input({28, 28}), Flatten(), Dense(10)};
 //   Sequential{Input({784}), Reshape({28, 28, 1})};            // one extent may be -1: it is worked out
@@ -59,6 +60,16 @@ class Permute : public Layer {
 };
 
 // (batch, features) -> (batch, n, features).
+// What comes in goes out: a place in a model to be filled or named.
+class Identity : public Layer {
+ public:
+  explicit Identity(LayerOptions options = {}) { set_name(std::move(options.name)); }
+  ISO_LAYER(Identity)
+  bool supports_masking() const override { return true; }
+  Tensor call(const Tensor& x, const CallContext&) override { return x; }
+  Shape output_shape(const Shape& input) const override { return input; }
+};
+
 class RepeatVector : public Layer {
  public:
   // ValueError when n is not positive.

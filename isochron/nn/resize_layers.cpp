@@ -50,14 +50,17 @@ UpSampling::UpSampling(std::string class_name, size_t axes, const Sizes& size, c
                      did_you_mean(options.interpolation, {"nearest", "bilinear"}));
 }
 
-Tensor UpSampling::call_channels_last(const Tensor& x) {
-  const bool linear = options_.interpolation == "bilinear";
+Tensor enlarged(const Tensor& x, const Extents& factors, bool linear) {
   Tensor y = x;
-  for (size_t i = 0; i < size_.size(); ++i) {
+  for (size_t i = 0; i < factors.size(); ++i) {
     const int axis = static_cast<int>(i) + 1;
-    if (size_[i] > 1) y = linear ? enlarge_linearly(y, axis, size_[i]) : repeat(y, size_[i], axis);
+    if (factors[i] > 1) y = linear ? enlarge_linearly(y, axis, factors[i]) : repeat(y, factors[i], axis);
   }
   return y;
+}
+
+Tensor UpSampling::call_channels_last(const Tensor& x) {
+  return enlarged(x, size_, options_.interpolation == "bilinear");
 }
 
 Padding::Widths Borders::of(const std::string& layer, size_t axes) const {

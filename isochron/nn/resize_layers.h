@@ -10,6 +10,10 @@
 
 namespace isochron {
 
+// (batch, spatial…, channels), each spatial axis so many times as large: elements repeated, or between their
+// neighbours.
+Tensor enlarged(const Tensor& x, const Extents& factors, bool linear);
+
 struct UpSamplingOptions {
   std::string interpolation = "nearest";  // or "bilinear": linear along every spatial axis
   std::string data_format = "channels_last";
@@ -92,11 +96,16 @@ struct ZeroPadding2D : ZeroPadding {
   ISO_LAYER(ZeroPadding2D)
   explicit ZeroPadding2D(const Borders& padding = 1, const BorderOptions& options = {})
       : ZeroPadding("ZeroPadding2D", 2, padding, options) {}
+  // Said apart, so that {{1, 1}, {0, 0}} is no list of borders and options.
+  explicit ZeroPadding2D(std::initializer_list<std::pair<int64_t, int64_t>> padding, const BorderOptions& options = {})
+      : ZeroPadding2D(Borders(padding), options) {}
 };
 struct ZeroPadding3D : ZeroPadding {
   ISO_LAYER(ZeroPadding3D)
   explicit ZeroPadding3D(const Borders& padding = 1, const BorderOptions& options = {})
       : ZeroPadding("ZeroPadding3D", 3, padding, options) {}
+  explicit ZeroPadding3D(std::initializer_list<std::pair<int64_t, int64_t>> padding, const BorderOptions& options = {})
+      : ZeroPadding3D(Borders(padding), options) {}
 };
 
 class Cropping : public SpatialLayer {
@@ -122,11 +131,15 @@ struct Cropping2D : Cropping {
   ISO_LAYER(Cropping2D)
   explicit Cropping2D(const Borders& cropping = 0, const BorderOptions& options = {})
       : Cropping("Cropping2D", 2, cropping, options) {}
+  explicit Cropping2D(std::initializer_list<std::pair<int64_t, int64_t>> cropping, const BorderOptions& options = {})
+      : Cropping2D(Borders(cropping), options) {}
 };
 struct Cropping3D : Cropping {
   ISO_LAYER(Cropping3D)
   explicit Cropping3D(const Borders& cropping = 1, const BorderOptions& options = {})
       : Cropping("Cropping3D", 3, cropping, options) {}
+  explicit Cropping3D(std::initializer_list<std::pair<int64_t, int64_t>> cropping, const BorderOptions& options = {})
+      : Cropping3D(Borders(cropping), options) {}
 };
 
 }  // namespace isochron

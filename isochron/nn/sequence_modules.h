@@ -1,22 +1,15 @@
-// Sequences in the manner of PyTorch: nn::Embedding, LSTM, GRU, MultiheadAttention, with its weights and gate order.
+// Recurrent modules in the manner of PyTorch, with its weights and gate order: over a sequence, and cells of one step.
 //
 //   nn::LSTM lstm{10, 20, {.num_layers = 2, .batch_first = true}};
 //   auto [output, h, c] = lstm.run(x);                      // output (N, L, 20); h and c (2, N, 20)
-//   Tensor y = nn::MultiheadAttention{64, 4, {.batch_first = true}}.run(q, k, v);
+//   nn::RNN rnn{10, 20, {.nonlinearity = "relu"}};
+//   nn::LSTMCell cell{10, 20};
+//   auto [h1, c1] = cell.run(x0);  auto [h2, c2] = cell.run(x1, h1, c1);
 #pragma once
 
-#include "isochron/nn/linear.h"
+#include "isochron/nn/module.h"
 
 namespace isochron::nn {
-
-class Embedding : public Module {
- public:
-  // Rows start normal(0, 1). ValueError unless both are positive.
-  Embedding(int64_t num_embeddings, int64_t embedding_dim, DType dtype = DType::float32);
-  Tensor forward(Tensor tokens) override;
-
-  Variable weight;
-};
 
 struct RecurrentOptions {
   int64_t num_layers = 1;
@@ -24,6 +17,7 @@ struct RecurrentOptions {
   bool batch_first = false;
   double dropout = 0;  // between layers
   bool bidirectional = false;
+  std::string nonlinearity = "tanh";  // of RNN; or "relu"
   DType dtype = DType::float32;
 };
 
@@ -32,64 +26,89 @@ struct RecurrentOutput {
   Tensor h, c;    // (layers * directions, N, hidden) after the last step; c of the LSTM alone
 };
 
-// What LSTM and GRU share.
+// The parameters of one layer in one direction, and how it is run.
+struct RecurrentDirection {
+  int gates = 1;  // 1: RNN, 3: GRU, 4: LSTM
+  bool relu = false;
+  Variable w_ih = {}, w_hh = {}, b_ih = {}, b_hh = {};  // the biases are undefined without
+
+  struct States {
+    Tensor h, c;  // after every step, (L, N, hidden)
+  };
+  // x (L, N, input), states (N, hidden).
+  States run(const Tensor& x, const Tensor& h0, const Tensor& c0) const;
+};
+
+// What RNN, LSTM and GRU share.
 class RecurrentModule : public Module {
  public:
-  // x (L, N, input), or (N, L, input) with batch_first.
+  // x (L, N, input), or (N, L, input) with batch_first; (L, input) of a single sequence, whose states have no N.
   RecurrentOutput run(const Tensor& x, const Tensor& h0 = {}, const Tensor& c0 = {});
   Tensor forward(Tensor x) override { return run(x).output; }
 
  protected:
+  // ValueError for sizes that are not positive, or dropout outside [0, 1].
   RecurrentModule(const char* kind, int gates, int64_t input_size, int64_t hidden_size, RecurrentOptions options);
 
  private:
-  struct Direction {
-    Variable w_ih, w_hh, b_ih, b_hh;
-  };
-  Tensor one_direction(const Direction& d, const Tensor& x, bool backwards, const Tensor& h0, const Tensor& c0,
-                       std::vector<Tensor>& h, std::vector<Tensor>& c) const;
   const char* kind_;
   int gates_;
   int64_t input_, hidden_;
   RecurrentOptions options_;
-  std::vector<Direction> directions_;  // layer by layer, the way back behind the way there
+  std::vector<RecurrentDirection> directions_;  // layer by layer, the way back behind the way there
 };
 
-class LSTM : public RecurrentModule {
- public:
+struct RNN : RecurrentModule {
+  RNN(int64_t input_size, int64_t hidden_size, RecurrentOptions options = {})
+      : RecurrentModule("RNN", 1, input_size, hidden_size, std::move(options)) {}
+};
+struct LSTM : RecurrentModule {
   LSTM(int64_t input_size, int64_t hidden_size, RecurrentOptions options = {})
-      : RecurrentModule("LSTM", 4, input_size, hidden_size, options) {}
+      : RecurrentModule("LSTM", 4, input_size, hidden_size, std::move(options)) {}
 };
-class GRU : public RecurrentModule {
- public:
+struct GRU : RecurrentModule {
   GRU(int64_t input_size, int64_t hidden_size, RecurrentOptions options = {})
-      : RecurrentModule("GRU", 3, input_size, hidden_size, options) {}
+      : RecurrentModule("GRU", 3, input_size, hidden_size, std::move(options)) {}
 };
 
-struct MultiheadAttentionOptions {
+struct CellOptions {
   bool bias = true;
-  bool batch_first = false;
+  std::string nonlinearity = "tanh";  // of RNNCell; or "relu"
   DType dtype = DType::float32;
 };
-struct MultiheadAttentionCall {
-  Tensor key_padding_mask = {};  // bool (N, S): true where a key is to be ignored
-  Tensor attn_mask = {};         // bool (L, S): true where looking is not allowed
-  bool is_causal = false;
-};
 
-class MultiheadAttention : public Module {
+// What RNNCell, LSTMCell and GRUCell share: one step, of states that start as zeros.
+class RecurrentCell : public Module {
+ protected:
+  RecurrentCell(const char* kind, int gates, int64_t input_size, int64_t hidden_size, const CellOptions& options);
+  // x (N, input) or (input), states likewise.
+  RecurrentDirection::States step(const Tensor& x, const Tensor& h, const Tensor& c) const;
+
  public:
-  // ValueError unless the heads divide embed_dim.
-  MultiheadAttention(int64_t embed_dim, int64_t num_heads, MultiheadAttentionOptions options = {});
-  Tensor run(const Tensor& query, const Tensor& key, const Tensor& value, const MultiheadAttentionCall& call = {});
-  Tensor forward(Tensor x) override { return run(x, x, x); }
-
-  Variable in_proj_weight, in_proj_bias;  // queries, keys and values one below the other
-  Linear out_proj;
+  Variable weight_ih, weight_hh, bias_ih, bias_hh;
 
  private:
-  int64_t embed_, heads_;
-  bool batch_first_;
+  const char* kind_;
+  RecurrentDirection direction_;
+};
+
+struct RNNCell : RecurrentCell {
+  RNNCell(int64_t input_size, int64_t hidden_size, const CellOptions& options = {})
+      : RecurrentCell("RNNCell", 1, input_size, hidden_size, options) {}
+  Tensor forward(Tensor x) override { return run(x); }
+  Tensor run(const Tensor& x, const Tensor& h = {}) { return step(x, h, {}).h; }
+};
+struct GRUCell : RecurrentCell {
+  GRUCell(int64_t input_size, int64_t hidden_size, const CellOptions& options = {})
+      : RecurrentCell("GRUCell", 3, input_size, hidden_size, options) {}
+  Tensor forward(Tensor x) override { return run(x); }
+  Tensor run(const Tensor& x, const Tensor& h = {}) { return step(x, h, {}).h; }
+};
+struct LSTMCell : RecurrentCell {
+  LSTMCell(int64_t input_size, int64_t hidden_size, const CellOptions& options = {})
+      : RecurrentCell("LSTMCell", 4, input_size, hidden_size, options) {}
+  Tensor forward(Tensor x) override { return run(x).h; }
+  RecurrentDirection::States run(const Tensor& x, const Tensor& h = {}, const Tensor& c = {}) { return step(x, h, c); }
 };
 
 }  // namespace isochron::nn

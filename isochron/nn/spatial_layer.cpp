@@ -13,13 +13,16 @@ SpatialLayer::SpatialLayer(std::string class_name, size_t axes, const std::strin
   if (!name.empty()) set_name(std::move(name));
 }
 
-Tensor SpatialLayer::call(const Tensor& x, const CallContext&) {
+Tensor SpatialLayer::call(const Tensor& x, const CallContext& context) {
   if (x.rank() != static_cast<int>(axes_) + 2)
     fail<ShapeError>(class_name_, "needs (batch, {} spatial ax{}, channels), got {}; layer \"{}\"", axes_,
                      axes_ == 1 ? "is" : "es", x.shape(), name());
-  if (!channels_first_) return call_channels_last(x);
+  const auto work = [&](const Tensor& rows) {
+    return context.mask.defined() ? call_masked(rows, context.mask) : call_channels_last(rows);
+  };
+  if (!channels_first_) return work(x);
   const std::vector<int64_t> order = axis_last(x.rank(), 1);
-  const Tensor y = call_channels_last(transpose(x, order));
+  const Tensor y = work(transpose(x, order));
   return y.rank() == x.rank() ? transpose(y, inverse_permutation(order)) : y;
 }
 

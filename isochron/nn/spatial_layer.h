@@ -34,6 +34,8 @@ class SpatialLayer : public Layer {
   SpatialLayer(std::string class_name, size_t axes, const std::string& data_format, std::string name);
   // x is (batch, spatial…, channels).
   virtual Tensor call_channels_last(const Tensor& x) = 0;
+  // The same where a mask of the input's steps is known, for layers to which hidden steps matter.
+  virtual Tensor call_masked(const Tensor& x, const Tensor& /*mask*/) { return call_channels_last(x); }
 
   // The channels of one example; ShapeError unless it has `axes` spatial axes and at least one channel.
   int64_t channels_of(const Shape& example) const;

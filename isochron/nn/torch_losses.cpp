@@ -1,23 +1,11 @@
 #include "isochron/nn/torch_losses.h"
 
 #include "isochron/nn/losses.h"
+#include "isochron/nn/torch_reduction.h"
 #include "isochron/ops/ops.h"
 
 namespace isochron {
 namespace {
-
-Tensor reduced(const char* loss, const Tensor& values, LossReduction reduction) {
-  switch (reduction) {
-    case LossReduction::none:
-      return values;
-    case LossReduction::sum:
-      return sum(values);
-    case LossReduction::mean:
-      return mean(values);
-    default:
-      fail<ValueError>(loss, "reduction must be mean, sum or none");
-  }
-}
 
 // PyTorch broadcasts (B) against (B, 1) to (B, B) and warns; here it is an error.
 Tensor same_shape(const char* loss, const Tensor& input, const Tensor& target) {
@@ -76,24 +64,37 @@ Tensor of_labels(const char* loss, const Tensor& rows, const Tensor& target, con
   Tensor share = cast(counts, rows.dtype());
   if (weight.defined()) share = share * gather(weight, labels);
   const Tensor values = where(counts, pick(labels, share), 0);
-  return o.reduction == LossReduction::mean ? sum(values) / sum(share) : reduced(loss, values, o.reduction);
+  return o.reduction == LossReduction::mean ? sum(values) / sum(share) : torch_reduced(loss, values, o.reduction);
 }
 
 }  // namespace
 
+Tensor torch_reduced(const char* loss, const Tensor& values, LossReduction reduction) {
+  switch (reduction) {
+    case LossReduction::none:
+      return values;
+    case LossReduction::sum:
+      return sum(values);
+    case LossReduction::mean:
+      return mean(values);
+    default:
+      fail<ValueError>(loss, "reduction must be mean, sum or none");
+  }
+}
+
 Tensor mse_loss(const Tensor& input, const Tensor& target, LossReduction reduction) {
-  return reduced("mse_loss", square(input - same_shape("mse_loss", input, target)), reduction);
+  return torch_reduced("mse_loss", square(input - same_shape("mse_loss", input, target)), reduction);
 }
 Tensor l1_loss(const Tensor& input, const Tensor& target, LossReduction reduction) {
-  return reduced("l1_loss", abs(input - same_shape("l1_loss", input, target)), reduction);
+  return torch_reduced("l1_loss", abs(input - same_shape("l1_loss", input, target)), reduction);
 }
 Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, double beta, LossReduction reduction) {
   if (!(beta >= 0)) fail<ValueError>("smooth_l1_loss", "beta must not be negative, got {}", beta);
-  return reduced("smooth_l1_loss", smooth_l1("smooth_l1_loss", input, target, beta), reduction);
+  return torch_reduced("smooth_l1_loss", smooth_l1("smooth_l1_loss", input, target, beta), reduction);
 }
 Tensor huber_loss(const Tensor& input, const Tensor& target, double delta, LossReduction reduction) {
   if (!(delta > 0)) fail<ValueError>("huber_loss", "delta must be positive, got {}", delta);
-  return reduced("huber_loss", delta * smooth_l1("huber_loss", input, target, delta), reduction);
+  return torch_reduced("huber_loss", delta * smooth_l1("huber_loss", input, target, delta), reduction);
 }
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, const ClassLossOptions& o) {
@@ -107,8 +108,9 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, const ClassLoss
   if (is_floating(target.dtype())) {
     Tensor t = classes_last(kName, same_shape(kName, logits, target));
     t = t * (1 - o.label_smoothing) + o.label_smoothing / classes;
-    return reduced(kName, given.defined() ? -sum(log_softmax(rows) * t * weight, {-1}) : softmax_cross_entropy(rows, t),
-                   o.reduction);
+    return torch_reduced(kName,
+                         given.defined() ? -sum(log_softmax(rows) * t * weight, {-1}) : softmax_cross_entropy(rows, t),
+                         o.reduction);
   }
   return of_labels(kName, rows, target, o, [&](const Tensor& labels, const Tensor& share) {
     const Tensor values = sparse_softmax_cross_entropy(rows, labels) * share;
@@ -135,7 +137,7 @@ Tensor binary_cross_entropy(const Tensor& input, const Tensor& target, const Bin
   if (o.pos_weight.defined()) fail<ValueError>(kName, "pos_weight is for binary_cross_entropy_with_logits");
   const Tensor t = same_shape(kName, input, target);
   const Tensor values = -(t * bounded_log(input) + (1 - t) * bounded_log(1 - input));
-  return reduced(kName, by_element(kName, values, o.weight), o.reduction);
+  return torch_reduced(kName, by_element(kName, values, o.weight), o.reduction);
 }
 Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& target, const BinaryLossOptions& o) {
   constexpr const char* kName = "binary_cross_entropy_with_logits";
@@ -143,14 +145,14 @@ Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& targ
   // -log(sigmoid(x)) = softplus(-x), weighted for positive targets; the other part is softplus(-x) + x.
   const Tensor positive = o.pos_weight.defined() ? 1 + by_element(kName, t, o.pos_weight) - t : ones({}, t.dtype());
   const Tensor values = (1 - t) * logits + positive * softplus(-logits);
-  return reduced(kName, by_element(kName, values, o.weight), o.reduction);
+  return torch_reduced(kName, by_element(kName, values, o.weight), o.reduction);
 }
 
 Tensor kl_div(const Tensor& log_input, const Tensor& target, KLDivOptions o) {
   const Tensor t = same_shape("kl_div", log_input, target);
   const Tensor values =
       o.log_target ? exp(t) * (t - log_input) : where(t > 0, t * (log(where(t > 0, t, 1)) - log_input), 0);
-  return reduced("kl_div", values, o.reduction);
+  return torch_reduced("kl_div", values, o.reduction);
 }
 
 }  // namespace isochron

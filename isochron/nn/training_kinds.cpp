@@ -1,7 +1,11 @@
 // The losses, metrics, optimizers and schedules that files know.
 #include "isochron/nn/builtin_kinds.h"
+#include "isochron/nn/confusion_metrics.h"
+#include "isochron/nn/ctc.h"
+#include "isochron/nn/iou_metrics.h"
 #include "isochron/nn/losses.h"
 #include "isochron/nn/metrics.h"
+#include "isochron/nn/r2_score.h"
 #include "isochron/optim/optimizers.h"
 #include "isochron/optim/torch_optimizers.h"
 
@@ -13,7 +17,7 @@ void add_builtin_kinds<Loss>() {
   ISO_FOR_EACH(ISO_LOSS_KIND, MeanSquaredError, MeanAbsoluteError, MeanAbsolutePercentageError,
                MeanSquaredLogarithmicError, LogCosh, KLDivergence, Hinge, SquaredHinge, CategoricalHinge, Poisson,
                Huber, CosineSimilarity, BinaryCrossentropy, CategoricalCrossentropy, SparseCategoricalCrossentropy,
-               BinaryFocalCrossentropy, CategoricalFocalCrossentropy, Dice, Tversky)
+               BinaryFocalCrossentropy, CategoricalFocalCrossentropy, Dice, Tversky, CTC)
 }
 
 #define ISO_METRIC_KIND(Class) add_builtin_kind(kind_of<Metric, Class>(#Class));
@@ -22,6 +26,9 @@ void add_builtin_kinds<Metric>() {
   ISO_FOR_EACH(ISO_METRIC_KIND, Mean, Accuracy, BinaryAccuracy, CategoricalAccuracy, SparseCategoricalAccuracy,
                TopKCategoricalAccuracy, SparseTopKCategoricalAccuracy, MeanSquaredErrorMetric, MeanAbsoluteErrorMetric,
                RootMeanSquaredError, Precision, Recall, F1Score, AUC)
+  ISO_FOR_EACH(ISO_METRIC_KIND, TruePositives, FalsePositives, TrueNegatives, FalseNegatives, SensitivityAtSpecificity,
+               SpecificityAtSensitivity, PrecisionAtRecall, RecallAtPrecision, IoU, MeanIoU, OneHotIoU, OneHotMeanIoU,
+               BinaryIoU, R2Score)
 }
 
 #define ISO_OPTIMIZER_KIND(Class) add_builtin_kind(kind_of<Optimizer, Class>(#Class));

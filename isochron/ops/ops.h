@@ -5,6 +5,7 @@
 #include "isochron/ops/check.h"
 #include "isochron/ops/conv.h"
 #include "isochron/ops/create.h"
+#include "isochron/ops/ctc.h"
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/indexing.h"
 #include "isochron/ops/matmul.h"

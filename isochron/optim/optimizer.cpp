@@ -200,6 +200,13 @@ void Optimizer::set_learning_rate(double value, size_t group) {
   if (!tracing_on_this_thread()) chosen.rate.eval();
 }
 
+double Optimizer::base_learning_rate(size_t group) {
+  const double now = learning_rate(group);
+  std::optional<double>& base = state_->groups[group].base_rate;
+  if (!base) base = now;
+  return *base;
+}
+
 size_t Optimizer::param_groups() const { return state_->groups.size(); }
 const Variable& Optimizer::iterations() const { return state_->iterations; }
 const std::string& Optimizer::name() const { return state_->options.name; }

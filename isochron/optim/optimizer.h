@@ -122,6 +122,8 @@ class Optimizer {
   // StateError when it follows a schedule.
   void set_learning_rate(double value, size_t group = 0);
   size_t param_groups() const;
+  // The rate that a group had when this was first called: what all schedulers of a loop start from (lr_scheduler.h).
+  double base_learning_rate(size_t group = 0);
 
   // Calls of apply_gradients() so far: an int64 scalar.
   const Variable& iterations() const;

@@ -20,6 +20,7 @@ struct Optimizer::State {
     Variable rate;  // undefined with a schedule
     std::shared_ptr<const Schedule> schedule;
     std::optional<double> weight_decay;
+    std::optional<double> base_rate = {};  // once schedulers have asked for it
   };
   struct Tracked {
     Variable variable;

@@ -1,5 +1,6 @@
 // Attention without projections, and the scores of all kinds, against Keras (tests/references/attention.json).
 #include <gtest/gtest.h>
+#include <cmath>
 
 #include "isochron/graph/tape.h"
 #include "isochron/nn/layers.h"
@@ -103,6 +104,20 @@ TEST(AttentionScores, AreThoseOfKeras) {
     EXPECT_CLOSE(result.output, layer(query, value, call), 1e-9, 1e-9);
     EXPECT_CLOSE(result.scores, tensor_of(one["scores"]), 1e-6, 1e-7);
   }
+}
+
+// Kernels have an axis of heads; their fans are those of the products they are, as in Keras.
+TEST(MultiHeadAttention, KernelsStartByTheirFans) {
+  MultiHeadAttention attend(8, 40, {.value_dim = 20});
+  attend(zeros({1, 2, 64}));
+  const auto expect_deviation = [&](size_t weight, double in, double out) {
+    const double expected = std::sqrt(2 / (in + out));
+    EXPECT_NEAR(isochron::std(attend.weights()[weight]).item(), expected, 0.05 * expected) << weight;
+  };
+  expect_deviation(0, 64, 320);
+  expect_deviation(2, 64, 320);
+  expect_deviation(4, 64, 160);
+  expect_deviation(6, 160, 64);
 }
 
 TEST(MultiHeadAttention, ASeedDecidesWhatIsDropped) {

@@ -143,6 +143,8 @@ TEST(ConvLayers, SayWhatDoesNotFit) {
   EXPECT_ERROR(conv(zeros({1, 5, 5, 1})), ShapeError, "has 1 channels, layer \"c\" was built for 3");
   EXPECT_ERROR(conv(zeros({1, 2, 5, 3})), ShapeError, "a window of 3 does not fit into 2 elements");
   EXPECT_ERROR(UpSampling2D(2, {.interpolation = "cubic"}), ValueError, "unknown interpolation \"cubic\"");
+  EXPECT_EQ(ZeroPadding2D({{1, 1}, {0, 0}})(ones({1, 2, 2, 1})).shape(), Shape({1, 4, 2, 1}));
+  EXPECT_EQ(Cropping3D({{1, 1}, {0, 0}, {0, 0}})(ones({1, 3, 2, 2, 1})).shape(), Shape({1, 1, 2, 2, 1}));
   EXPECT_ERROR(ZeroPadding2D({1, 2, 3}), ValueError, "one for each of 2 spatial axes");
   EXPECT_ERROR(Cropping1D(2)(zeros({1, 4, 1})), ShapeError, "leaves nothing of 4 elements");
   EXPECT_ERROR(MaxPooling2D(0), ValueError, "pool_size must be at least 1");

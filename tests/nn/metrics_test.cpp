@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include "isochron/nn/confusion_metrics.h"
+#include "isochron/nn/iou_metrics.h"
+#include "isochron/nn/r2_score.h"
 #include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/shape_ops.h"
@@ -13,9 +16,41 @@ namespace {
 using nlohmann::json;
 using reference::tensor_of;
 
+// Counts, operating points, overlaps and R2; null for others.
+std::shared_ptr<Metric> confusion_metric_of(const std::string& name, const json& c) {
+  const bool several = c.contains("thresholds") && c["thresholds"].is_array();
+  const CountOptions counts{.thresholds = several ? c["thresholds"].get<std::vector<double>>() : std::vector{0.5}};
+  if (name == "true_positives") return std::make_shared<TruePositives>(counts);
+  if (name == "false_positives") return std::make_shared<FalsePositives>(counts);
+  if (name == "true_negatives") return std::make_shared<TrueNegatives>(counts);
+  if (name == "false_negatives") return std::make_shared<FalseNegatives>(counts);
+  OperatingPointOptions point{.num_thresholds = c.value("num_thresholds", 200)};
+  if (c.contains("class_id")) point.class_id = c["class_id"].get<int64_t>();
+  if (name == "sensitivity_at_specificity") return std::make_shared<SensitivityAtSpecificity>(c["value"], point);
+  if (name == "specificity_at_sensitivity") return std::make_shared<SpecificityAtSensitivity>(c["value"], point);
+  if (name == "precision_at_recall") return std::make_shared<PrecisionAtRecall>(c["value"], point);
+  if (name == "recall_at_precision") return std::make_shared<RecallAtPrecision>(c["value"], point);
+  IoUOptions overlap{.sparse_y_pred = c.value("sparse_y_pred", true)};
+  if (c.contains("ignore_class")) overlap.ignore_class = c["ignore_class"].get<int64_t>();
+  const int64_t classes = c.value("num_classes", 0);
+  const auto ids = c.value("target_class_ids", std::vector<int64_t>());
+  if (name == "io_u") return std::make_shared<IoU>(classes, ids, overlap);
+  if (name == "mean_io_u") return std::make_shared<MeanIoU>(classes, overlap);
+  if (name == "one_hot_io_u") return std::make_shared<OneHotIoU>(classes, ids, overlap);
+  if (name == "one_hot_mean_io_u") return std::make_shared<OneHotMeanIoU>(classes, overlap);
+  if (name == "binary_io_u")
+    return std::make_shared<BinaryIoU>(ids, BinaryIoUOptions{.threshold = c["threshold"].get<double>()});
+  if (name != "r2_score") return nullptr;
+  R2ScoreOptions explained{.num_regressors = c.value("num_regressors", 0)};
+  if (c.contains("class_aggregation"))
+    explained.class_aggregation = c["class_aggregation"].is_null() ? "none" : c["class_aggregation"].get<std::string>();
+  return std::make_shared<R2Score>(explained);
+}
+
 std::shared_ptr<Metric> metric_of(const json& test) {
   const std::string name = test["metric"];
   const json& config = test["config"];
+  if (const std::shared_ptr<Metric> metric = confusion_metric_of(name, config)) return metric;
   const json& first = test["updates"][0];
   if (name == "mean") return std::make_shared<Mean>();
   if (name == "accuracy") return std::make_shared<Accuracy>();
@@ -153,6 +188,9 @@ TEST(Metrics, NothingSeenIsZero) {
   EXPECT_EQ(AUC().result().item(), 0);
   EXPECT_EQ(AUC({.multi_label = true}).result().item(), 0);
   EXPECT_EQ(F1Score().result().item(), 0);
+  EXPECT_EQ(MeanIoU(3).result().item(), 0);
+  EXPECT_EQ(PrecisionAtRecall(0.5).result().item(), 0);
+  EXPECT_EQ(R2Score().result().item(), 0);
 }
 
 TEST(Metrics, SayWhatDoesNotFit) {
@@ -180,6 +218,14 @@ TEST(Metrics, SayWhatDoesNotFit) {
   EXPECT_ERROR(SparseTopKCategoricalAccuracy(2).update(zeros({4}), zeros({4, 4, 3}), {}), ShapeError,
                "needs a target for each");
   EXPECT_ERROR(F1Score().update(zeros({4}), zeros({4}), {}), ShapeError, "a row of scores for each example");
+  EXPECT_ERROR(TruePositives({.thresholds = {1.5}}), ValueError,
+               "[true_positives] thresholds must be in [0, 1], got 1.5");
+  EXPECT_ERROR(RecallAtPrecision(2), ValueError, "must be in [0, 1], got 2");
+  EXPECT_ERROR(PrecisionAtRecall(0.5, {.num_thresholds = 0}), ValueError, "at least 1, got 0");
+  EXPECT_ERROR(IoU(2, {2}), ValueError, "must be in [0, 2), got (2)");
+  EXPECT_ERROR(MeanIoU(0), ValueError, "num_classes must be positive, got 0");
+  EXPECT_ERROR(MeanIoU(3).update(zeros({4}), zeros({4, 3}), {}), ShapeError, "set sparse_y_pred = false");
+  EXPECT_ERROR(R2Score({.class_aggregation = "mean"}), ValueError, "unknown class_aggregation");
   EXPECT_ERROR(F1Score({.average = "mean"}), ValueError, "unknown average");
   EXPECT_ERROR(F1Score({.average = "macro", .classes = 3}).update(zeros({2, 4}), zeros({2, 4}), {}), ShapeError,
                "3 classes");

@@ -7,8 +7,10 @@
 #include "isochron/nn/torch_losses.h"
 #include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
+#include "isochron/ops/matmul.h"
 #include "isochron/ops/random_key.h"
 #include "isochron/ops/reduce.h"
+#include "isochron/ops/shape_ops.h"
 #include "isochron/optim/torch_optimizers.h"
 #include "reference.h"
 
@@ -188,7 +190,142 @@ TEST(ModuleList, HoldsModulesByNumber) {
   EXPECT_EQ(net.layers[-1](ones({4, 3})).shape(), Shape({4, 1}));
   net.eval();
   EXPECT_FALSE(net.layers[1].is_training());
-  EXPECT_ERROR(net.layers[3], IndexError, "there are 3 modules, got index 3");
+  EXPECT_ERROR(net.layers[3], IndexError, "there are 3 entries, got index 3");
+}
+
+std::vector<std::string> names_of(const auto& entries) {
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : entries) names.push_back(name);
+  return names;
+}
+
+TEST(Module, StateGoesOutAndComesBack) {
+  Net net, other;
+  const auto state = net.state_dict();
+  EXPECT_THAT(names_of(state),
+              testing::ElementsAre("scale", "body.linear.weight", "body.linear.bias", "head.weight", "seen"));
+  // What was given stays as it is while training goes on.
+  net.scale.assign_add(ones({2}));
+  EXPECT_CLOSE(state[0].second, ones({2}), 0, 0);
+  EXPECT_TRUE(other.load_state_dict(state).missing_keys.empty());
+  EXPECT_TRUE(same_elements(other.head.weight, net.head.weight));
+  EXPECT_CLOSE(other.scale, ones({2}), 0, 0);
+  // Values are taken over, not shared.
+  net.head.weight.assign(zeros({2, 10}));
+  EXPECT_GT(max(abs(other.head.weight)).item(), 0);
+}
+
+TEST(Module, StateThatDoesNotFitChangesNothing) {
+  Net net;
+  auto state = net.state_dict();
+  state[0] = {"scales", ones({2})};
+  state[1].second = zeros({10, 99});
+  const Tensor bias = net.body.linear.bias.read();
+  state[2].second = bias + 1;
+  EXPECT_ERROR(net.load_state_dict(state), ValueError,
+               "does not fit Net; nothing was loaded\n  missing (1): scale\n  extra (1): scales\n  mismatched (1): "
+               "body.linear.weight is float32(10, 100), the state has float32(10, 99)");
+  // Not strict is about names: shapes must fit either way.
+  EXPECT_ERROR(net.load_state_dict(state, {.strict = false}), ValueError, "mismatched (1)");
+  EXPECT_TRUE(same_elements(net.body.linear.bias, bias));
+  state.erase(state.begin() + 1);
+  const nn::IncompatibleKeys keys = net.load_state_dict(state, {.strict = false});
+  EXPECT_THAT(keys.missing_keys, testing::ElementsAre("scale", "body.linear.weight"));
+  EXPECT_THAT(keys.unexpected_keys, testing::ElementsAre("scales"));
+  EXPECT_CLOSE(net.body.linear.bias, bias + 1, 0, 0);
+  EXPECT_ERROR(net.load_state_dict({{"scale", Tensor()}}), ValueError, "\"scale\" is an undefined tensor");
+}
+
+TEST(Module, ModulesBelowAreFoundAndApplied) {
+  Net net;
+  EXPECT_THAT(names_of(net.named_children()), testing::ElementsAre("body", "dropout", "head"));
+  EXPECT_EQ(net.children().size(), 3u);
+  EXPECT_THAT(names_of(net.named_modules()), testing::ElementsAre("body", "body.linear", "dropout", "head"));
+  int linears = 0;
+  net.apply([&](nn::Module& module) {
+    auto* linear = dynamic_cast<nn::Linear*>(&module);
+    if (!linear) return;
+    nn::init::constant_(linear->weight, 0.5);
+    ++linears;
+  });
+  EXPECT_EQ(linears, 2);
+  EXPECT_CLOSE(net.head.weight, full({2, 10}, 0.5f), 0, 0);
+  EXPECT_CLOSE(net.body.linear.weight, full({10, 100}, 0.5f), 0, 0);
+  nn::Sequential chain{nn::Linear(2, 3), nn::ReLU()};
+  EXPECT_NE(dynamic_cast<nn::Linear*>(chain.children()[0].get()), nullptr);
+  net.requires_grad_(false);
+  EXPECT_FALSE(net.head.weight.requires_grad());
+}
+
+TEST(ModuleDict, HoldsModulesByName) {
+  struct Heads : nn::Module {
+    nn::ModuleDict heads{{"age", nn::Linear(2, 1)}};
+    Heads() {
+      register_module("heads", heads);
+      heads.insert("kind", nn::Linear(2, 3));
+    }
+  } net;
+  EXPECT_THAT(names_of(net.named_parameters()),
+              testing::ElementsAre("heads.age.weight", "heads.age.bias", "heads.kind.weight", "heads.kind.bias"));
+  EXPECT_EQ(net.heads["kind"](ones({4, 2})).shape(), Shape({4, 3}));
+  EXPECT_TRUE(net.heads.contains("age"));
+  EXPECT_ERROR(net.heads["kidn"], ValueError, "did you mean \"kind\"?");
+  EXPECT_ERROR(net.heads.insert("age", nn::ReLU()), ValueError, "registered already");
+}
+
+TEST(ParameterList, HoldsParametersByNumber) {
+  struct Powers : nn::Module {
+    nn::ParameterList factors{ones({2}), zeros({3})};
+    Powers() { register_module("factors", factors); }
+  } net;
+  net.factors.append(ones({1}));
+  EXPECT_THAT(names_of(net.named_parameters()), testing::ElementsAre("factors.0", "factors.1", "factors.2"));
+  EXPECT_EQ(net.factors[-2].shape(), Shape({3}));
+  EXPECT_ERROR(net.factors[3], IndexError, "there are 3 entries, got index 3");
+}
+
+// Bounds and deviations of torch.nn.init, in closed form.
+TEST(Init, FollowsPyTorchsFormulas) {
+  set_seed(5);
+  const Variable w(zeros({60, 20, 3, 3}));
+  const double fan_in = 20 * 9, fan_out = 60 * 9;
+  const auto expect_uniform = [&](double bound) {
+    EXPECT_LE(max(abs(w)).item(), bound);
+    EXPECT_GT(max(abs(w)).item(), 0.99 * bound);
+    EXPECT_NEAR(isochron::std(w).item(), bound / std::sqrt(3.), 0.02 * bound);
+  };
+  const auto expect_normal = [&](double deviation) {
+    EXPECT_NEAR(isochron::std(w).item(), deviation, 0.03 * deviation);
+    EXPECT_GT(max(abs(w)).item(), 3 * deviation);
+  };
+  nn::init::xavier_uniform_(w, nn::init::calculate_gain("tanh"));
+  expect_uniform(5. / 3 * std::sqrt(6 / (fan_in + fan_out)));
+  nn::init::xavier_normal_(w);
+  expect_normal(std::sqrt(2 / (fan_in + fan_out)));
+  nn::init::kaiming_uniform_(w, {.a = std::sqrt(5.)});
+  expect_uniform(1 / std::sqrt(fan_in));
+  nn::init::kaiming_normal_(w, {.mode = "fan_out", .nonlinearity = "relu"});
+  expect_normal(std::sqrt(2 / fan_out));
+  nn::init::uniform_(w, -2, 2);
+  expect_uniform(2);
+  nn::init::normal_(w, 0, 0.3);
+  expect_normal(0.3);
+  nn::init::trunc_normal_(w, 0, 0.02);
+  expect_normal(0.02);
+  // A normal cut at one deviation has deviation 0.5396.
+  nn::init::trunc_normal_(w, 1, 2, -1, 3);
+  EXPECT_LE(max(w).item(), 3);
+  EXPECT_GE(min(w).item(), -1);
+  EXPECT_NEAR(isochron::std(w).item(), 2 * 0.5396, 0.03);
+  const Variable square(zeros({4, 4})), wide(zeros({3, 2, 4}));
+  nn::init::eye_(square);
+  EXPECT_CLOSE(square, eye(4), 0, 0);
+  nn::init::orthogonal_(wide, 2);
+  const Tensor rows = reshape(wide, {3, 8});
+  EXPECT_CLOSE(matmul(rows, rows, {.transpose_b = true}), 4 * eye(3), 1e-5, 1e-5);
+  EXPECT_ERROR(nn::init::xavier_uniform_(Variable(zeros({3}))), ShapeError, "got (3,)");
+  EXPECT_ERROR(nn::init::kaiming_normal_(w, {.mode = "fan_int"}), ValueError, "did you mean \"fan_in\"?");
+  EXPECT_ERROR(nn::init::calculate_gain("rleu"), ValueError, "did you mean \"relu\"?");
 }
 
 TEST(ClipGrad, ScalesAllGradientsByTheirCommonNorm) {

@@ -75,6 +75,29 @@ TEST(NormLayers, TrainAsKerasDoes) {
   }
 }
 
+TEST(NormLayers, HiddenStepsDoNotCountAsInKeras) {
+  const json file = reference::read_file("normalization.json");
+  for (const json& one : file["masked"]) {
+    const std::string name = one["layer"];
+    SCOPED_TRACE(name);
+    std::shared_ptr<Layer> layer = std::make_shared<GlobalAveragePooling1D>();
+    if (name == "BatchNormalization")
+      layer = std::make_shared<BatchNormalization>(BatchNormalizationOptions{.dtype = kReal});
+    const Tensor mask = reference::tensor_of(one["mask"]);
+    layer->ensure_built(Shape(reference::tensor_of(one["x"]).shape().dims().subspan(1)));
+    const std::vector<Variable> weights = layer->weights();
+    for (size_t i = 0; i < weights.size(); ++i) weights[i].assign(reference::tensor_of(one["start"][i]));
+    expect_batch(one, layer->trainable_variables(), [&](const Tensor& x) {
+      set_mask(x, mask);
+      return (*layer)(x, {.training = true});
+    });
+    for (size_t i = 0; i < weights.size(); ++i)
+      EXPECT_CLOSE(weights[i], reference::tensor_of(one["end"][i]), 1e-9, 1e-10);
+    EXPECT_ERROR((*layer)(zeros({2, 4, 3}, kReal), {.training = true, .mask = slice(mask, {0, 0}, {2, 3})}), ShapeError,
+                 "a mask must");
+  }
+}
+
 std::shared_ptr<nn::Module> module_of(const std::string& name, const json& o) {
   const int64_t features = o["features"];
   if (name == "BatchNorm1d") return std::make_shared<nn::BatchNorm1d>(features, nn::BatchNormOptions{.dtype = kReal});

@@ -372,7 +372,8 @@ TEST(RecurrentLayers, DropoutActsWhileTraining) {
 }
 
 TEST(RecurrentLayers, SayWhatDoesNotFit) {
-  EXPECT_ERROR(LSTM(0), ValueError, "units must be at least 1");
+  EXPECT_ERROR(LSTM(0), ValueError, "[LSTM] units must be at least 1, got 0");
+  EXPECT_ERROR(GRU(2, {.recurrent_dropout = 1}), ValueError, "[GRU] recurrent_dropout must be in [0, 1), got 1");
   EXPECT_ERROR(LSTM(2)(ones({3, 4})), ShapeError, "needs (batch, time, features)");
   EXPECT_ERROR(LSTM(2)(ones({3, 0, 4})), ShapeError, "at least one step");
   EXPECT_ERROR(LSTM(2).run(ones({3, 2, 4}), {.initial_states = {ones({3, 2})}}), ValueError, "takes 2 initial states");

@@ -2,6 +2,7 @@
 
 #include "isochron/graph/tape.h"
 #include "isochron/nn/loss_modules.h"
+#include "isochron/nn/pair_losses.h"
 #include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/reduce.h"
@@ -50,6 +51,59 @@ TEST(TorchLosses, ValuesAndGradientsAreThoseOfPyTorch) {
     EXPECT_CLOSE(value, tensor_of(test["value"]), 1e-9, 1e-10);
     EXPECT_CLOSE(tape.gradient(value, x), tensor_of(test["gradient"]), 1e-8, 1e-9);
   }
+}
+
+Tensor pair_loss_of(const json& test, const std::vector<Tensor>& t) {
+  const std::string name = test["loss"];
+  const json& o = test["options"];
+  const LossReduction reduction = test["reduction"] == "sum"    ? LossReduction::sum
+                                  : test["reduction"] == "none" ? LossReduction::none
+                                                                : LossReduction::mean;
+  const double margin = o.value("margin", 1.);
+  if (name == "cosine_similarity") return nn::CosineSimilarity({.dim = o["dim"]})(t[0], t[1]);
+  if (name == "pairwise_distance")
+    return nn::PairwiseDistance({.p = o["p"], .keepdim = o.value("keepdim", false)})(t[0], t[1]);
+  if (name == "triplet_margin_loss")
+    return nn::TripletMarginLoss(
+        {.margin = margin, .p = o.value("p", 2.), .swap = o.value("swap", false), .reduction = reduction})(t[0], t[1],
+                                                                                                           t[2]);
+  if (name == "margin_ranking_loss") return nn::MarginRankingLoss({margin, reduction})(t[0], t[1], t[2]);
+  if (name == "cosine_embedding_loss") return nn::CosineEmbeddingLoss({margin, reduction})(t[0], t[1], t[2]);
+  if (name == "hinge_embedding_loss") return nn::HingeEmbeddingLoss({margin, reduction})(t[0], t[1]);
+  if (name == "soft_margin_loss") return nn::SoftMarginLoss(reduction)(t[0], t[1]);
+  if (name == "multilabel_soft_margin_loss")
+    return nn::MultiLabelSoftMarginLoss({tensor_of(o["weight"]), reduction})(t[0], t[1]);
+  if (name == "poisson_nll_loss")
+    return nn::PoissonNLLLoss(
+        {.log_input = o.value("log_input", true), .full = o.value("full", false), .reduction = reduction})(t[0], t[1]);
+  return nn::GaussianNLLLoss({.full = o.value("full", false), .eps = o.value("eps", 1e-6), .reduction = reduction})(
+      t[0], t[1], t[2]);
+}
+
+TEST(PairLosses, ValuesAndGradientsAreThoseOfPyTorch) {
+  const json file = reference::read_file("torch_losses.json");
+  ASSERT_GT(file["pairs"].size(), 30u);
+  for (const json& test : file["pairs"]) {
+    SCOPED_TRACE(test["loss"].get<std::string>() + " " + test["options"].dump() + " " + test["reduction"].dump());
+    std::vector<Tensor> tensors, sources;
+    for (const json& value : test["tensors"]) tensors.push_back(tensor_of(value));
+    for (const size_t i : test["by"]) sources.push_back(tensors[i] = Variable(tensors[i]));
+    GradientTape tape;
+    const Tensor value = pair_loss_of(test, tensors);
+    EXPECT_CLOSE(value, tensor_of(test["value"]), 1e-9, 1e-10);
+    const std::vector<Tensor> gradients = tape.gradient(sum(value), sources);
+    for (size_t i = 0; i < sources.size(); ++i) EXPECT_CLOSE(gradients[i], tensor_of(test["gradients"][i]), 1e-8, 1e-9);
+  }
+}
+
+TEST(PairLosses, SayWhatDoesNotFit) {
+  const Tensor x = zeros({2, 3});
+  EXPECT_ERROR(triplet_margin_loss(x, x, zeros({3, 3})), ShapeError, "anchor and negative must have the same shape");
+  EXPECT_ERROR(triplet_margin_loss(x, x, x, {.margin = 0}), ValueError, "margin must be positive, got 0");
+  EXPECT_ERROR(cosine_embedding_loss(x, x, zeros({3})), ShapeError,
+               "one target for each of the vectors (2, 3), got (3,)");
+  EXPECT_ERROR(gaussian_nll_loss(x, x, zeros({3, 2})), ShapeError, "var must fit the input (2, 3), got (3, 2)");
+  EXPECT_ERROR(pairwise_distance(x, x, {.p = 0}), ValueError, "p must be positive, got 0");
 }
 
 // A sigmoid in float32 is 1 from 17 on: logarithms are bounded as in PyTorch, and so are their slopes.

@@ -10,11 +10,13 @@
 
 namespace isochron::reference {
 
+nlohmann::json read_file(const std::string& name) {
+  std::ifstream in(ISOCHRON_SOURCE_DIR "/tests/references/" + name);
+  return nlohmann::json::parse(in);
+}
+
 const nlohmann::json& curves_file() {
-  static const nlohmann::json file = [] {
-    std::ifstream in(ISOCHRON_SOURCE_DIR "/tests/references/curves.json");
-    return nlohmann::json::parse(in);
-  }();
+  static const nlohmann::json file = read_file("curves.json");
   return file;
 }
 

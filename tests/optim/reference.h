@@ -9,6 +9,7 @@
 
 namespace isochron::reference {
 
+nlohmann::json read_file(const std::string& name);  // of tests/references
 const nlohmann::json& curves_file();
 Tensor tensor_of(const nlohmann::json& value);
 

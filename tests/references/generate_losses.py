@@ -263,8 +263,54 @@ def gain_cases():
             yield metric_case("auc", keras.metrics.AUC(**config), config, metric_updates(kind, weighted))
 
 
+def confusion_cases():
+    """Counts, operating points, overlaps of classes, R2."""
+    keras.config.set_floatx("float32")
+    for name, make in (
+        ("true_positives", keras.metrics.TruePositives),
+        ("false_positives", keras.metrics.FalsePositives),
+        ("true_negatives", keras.metrics.TrueNegatives),
+        ("false_negatives", keras.metrics.FalseNegatives),
+    ):
+        for config in ({}, {"thresholds": [0.2, 0.6]}):
+            yield metric_case(name, make(**config), config, metric_updates("binary", bool(config)))
+    for name, make, value in (
+        ("sensitivity_at_specificity", keras.metrics.SensitivityAtSpecificity, 0.4),
+        ("specificity_at_sensitivity", keras.metrics.SpecificityAtSensitivity, 0.6),
+        ("precision_at_recall", keras.metrics.PrecisionAtRecall, 0.7),
+        ("recall_at_precision", keras.metrics.RecallAtPrecision, 0.55),
+    ):
+        for kind, config in (("binary", {}), ("binary", {"num_thresholds": 11}), ("one_hot", {"class_id": 2})):
+            updates = metric_updates(kind, bool(config))
+            yield metric_case(name, make(value, **config), {"value": value, **config}, updates)
+    for weighted in (False, True):
+        sparse, real = list(metric_updates("sparse", weighted)), list(metric_updates("one_hot", weighted))
+        decided = [(y, np.argmax(p, -1), w) for y, p, w in sparse]
+        config = {"num_classes": CLASSES, "target_class_ids": [0, 2]}
+        iou = {"dtype": "float32"}
+        yield metric_case("io_u", keras.metrics.IoU(**config, **iou), config, decided)
+        config = {"num_classes": CLASSES, "ignore_class": 1}
+        yield metric_case("mean_io_u", keras.metrics.MeanIoU(**config, **iou), config, decided)
+        config = {"num_classes": CLASSES + 1, "sparse_y_pred": False}
+        yield metric_case("mean_io_u", keras.metrics.MeanIoU(**config, **iou), config, sparse)
+        config = {"num_classes": CLASSES, "target_class_ids": [1, 3], "sparse_y_pred": False}
+        yield metric_case("one_hot_io_u", keras.metrics.OneHotIoU(**config, **iou), config, real)
+        config = {"num_classes": CLASSES, "sparse_y_pred": False}
+        yield metric_case("one_hot_mean_io_u", keras.metrics.OneHotMeanIoU(**config, **iou), config, real)
+        config = {"target_class_ids": [1], "threshold": 0.3}
+        yield metric_case("binary_io_u", keras.metrics.BinaryIoU(**config, **iou), config, metric_updates("binary", weighted))
+    for config in (
+        {},
+        {"class_aggregation": "variance_weighted_average"},
+        {"class_aggregation": None},
+        {"num_regressors": 2},
+    ):
+        yield metric_case("r2_score", keras.metrics.R2Score(**config), config, metric_updates("real", bool(config)))
+
+
 if __name__ == "__main__":
     losses, metrics, masked = list(loss_cases()), list(metric_cases()), list(masked_cases())
     # Last, so that the numbers drawn before stay what they are.
     metrics += gain_cases()
+    metrics += confusion_cases()
     write("losses.json", {"losses": losses, "metrics": metrics, "masked": masked})

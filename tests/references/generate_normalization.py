@@ -17,6 +17,9 @@ keras.backend.set_floatx("float64")
 rng = np.random.default_rng(5)
 
 
+STEPS = np.array([[True, True, True, False], [True, False, False, False]])
+
+
 def randomised(layer, shape):
     layer.build((None, *shape[1:]))
     for weight in layer.trainable_weights:
@@ -45,6 +48,29 @@ def keras_case(name, layer, options, shape, steps=1):
         "batches": batches,
         "end": [tensor(w.numpy()) for w in layer.weights],
         "inference": {"x": tensor(x), "y": tensor(layer(x, training=False))},
+    }
+
+
+def masked_case(name, layer, shape, mask):
+    """A training batch of sequences some of whose steps do not count."""
+    layer = randomised(layer, shape)
+    start = [tensor(w.numpy()) for w in layer.weights]
+    x = tf.constant(rng.normal(1, 2, shape))
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = layer(x, mask=tf.constant(mask), **({"training": True} if name == "BatchNormalization" else {}))
+        dy = tf.constant(rng.normal(size=y.shape))
+        total = tf.reduce_sum(y * dy)
+    gradients = tape.gradient(total, [x, *[w.value for w in layer.trainable_weights]])
+    return {
+        "layer": name,
+        "start": start,
+        "x": tensor(x),
+        "mask": tensor(mask),
+        "dy": tensor(dy),
+        "y": tensor(y),
+        "gradients": [tensor(tf.convert_to_tensor(g)) for g in gradients],
+        "end": [tensor(w.numpy()) for w in layer.weights],
     }
 
 
@@ -111,6 +137,10 @@ write(
         "unit": [
             keras_case("UnitNormalization", layers.UnitNormalization(), {}, (3, 2, 9)),
             keras_case("UnitNormalization", layers.UnitNormalization(axis=[1, 2]), {"axis": [1, 2]}, (2, 3, 5)),
+        ],
+        "masked": [
+            masked_case("BatchNormalization", layers.BatchNormalization(), (2, 4, 3), STEPS),
+            masked_case("GlobalAveragePooling1D", layers.GlobalAveragePooling1D(), (2, 4, 3), STEPS),
         ],
     },
 )

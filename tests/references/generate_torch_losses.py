@@ -71,5 +71,61 @@ def case(name, x, y, options, reduction):
     }
 
 
+signs = np.sign(rng.normal(size=(ROWS, CLASSES)))
+others, thirds = rng.normal(size=(ROWS, CLASSES)), rng.normal(size=(ROWS, CLASSES))
+counts = rng.poisson(2.0, (ROWS, CLASSES)).astype(np.float64)
+variances = rng.uniform(0.1, 2.0, (ROWS, CLASSES))
+variances[0, 0] = 1e-9  # below the least
+
+# function, tensors, options; all reductions where there are any
+PAIRS = [
+    ("cosine_similarity", [logits, others], {"dim": 1}),
+    ("pairwise_distance", [logits, others], {"p": 1.0}),
+    ("pairwise_distance", [logits, others], {"p": 3.0, "keepdim": True}),
+    ("triplet_margin_loss", [logits, others, thirds], {}),
+    ("triplet_margin_loss", [logits, others, thirds], {"margin": 2.0, "p": 1.0, "swap": True}),
+    ("margin_ranking_loss", [logits, others, signs], {"margin": 0.3}),
+    ("cosine_embedding_loss", [logits, others, signs[:, 0].copy()], {"margin": 0.1}),
+    ("hinge_embedding_loss", [logits, signs], {"margin": 0.8}),
+    ("soft_margin_loss", [logits, signs], {}),
+    ("multilabel_soft_margin_loss", [logits, bits], {"weight": weight}),
+    ("poisson_nll_loss", [logits, counts], {"full": True}),
+    ("poisson_nll_loss", [np.exp(logits), counts], {"log_input": False}),
+    ("gaussian_nll_loss", [logits, others, variances], {}),
+    ("gaussian_nll_loss", [logits, others, variances[:, :1].copy()], {"full": True, "eps": 0.01}),
+]
+
+
+def pair_case(name, tensors, options, reduction):
+    """The gradients are by all tensors but the target."""
+    given = {key: torch.from_numpy(value) if isinstance(value, np.ndarray) else value for key, value in options.items()}
+    if reduction:
+        given["reduction"] = reduction
+    target = {"gaussian_nll_loss": 1, "cosine_similarity": None, "pairwise_distance": None, "triplet_margin_loss": None}
+    skipped = target.get(name, len(tensors) - 1)
+    by = [i for i in range(len(tensors)) if i != skipped]
+    variables = [torch.tensor(x, requires_grad=i in by) for i, x in enumerate(tensors)]
+    value = getattr(F, name)(*variables, **given)
+    value.sum().backward()
+    return {
+        "loss": name,
+        "options": {key: tensor(value) if isinstance(value, np.ndarray) else value for key, value in options.items()},
+        "reduction": reduction,
+        "tensors": [tensor(x) for x in tensors],
+        "value": tensor(value.detach().numpy()),
+        "by": by,
+        "gradients": [tensor(variables[i].grad.numpy()) for i in by],
+    }
+
+
+def pair_cases():
+    for one in PAIRS:
+        if one[0] in ("cosine_similarity", "pairwise_distance"):
+            yield pair_case(*one, None)
+        else:
+            yield from (pair_case(*one, reduction) for reduction in REDUCTIONS)
+
+
 if __name__ == "__main__":
-    write("torch_losses.json", {"losses": [case(*one, reduction) for one in CASES for reduction in REDUCTIONS]})
+    losses = [case(*one, reduction) for one in CASES for reduction in REDUCTIONS]
+    write("torch_losses.json", {"losses": losses, "pairs": list(pair_cases())})

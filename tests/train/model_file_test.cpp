@@ -72,6 +72,7 @@ const std::map<std::string, LayerCase>& layer_cases() {
     add(of(Reshape({2, -1}), flat));
     add(of(Permute({3, 1, 2}), image));
     add(of(RepeatVector(3), flat));
+    add(of(Identity(), flat));
     add(of(ReLU({.max_value = 0.7, .negative_slope = 0.2, .threshold = 0.1}), flat));
     add(of(LeakyReLU({.negative_slope = 0.1}), flat));
     add(of(ELU({.alpha = 0.5}), flat));

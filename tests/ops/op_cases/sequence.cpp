@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "../op_cases.h"
+#include "isochron/ops/ctc.h"
 
 namespace isochron::testing {
 namespace {
@@ -101,6 +102,69 @@ Refusal wrong_weights(const char* op, int64_t gates) {
             return apply(op_named(op), Tensors(10, x), {{"masked", false}});
           },
           "ShapeError", fmt::format("needs z (steps, batch, {0} units) and weights (units, {0} units)", gates)};
+}
+
+// -log of the sum over all ways to say the labels, path by path: repeats fold, then blanks go.
+Tensor all_paths(const Tensor& log_p, const std::vector<std::vector<int64_t>>& labels, int64_t blank) {
+  const int64_t steps = log_p.dim(0), batch = log_p.dim(1), classes = log_p.dim(2);
+  const std::vector<double> p = log_p.to_vector<double>();
+  std::vector<double> losses;
+  for (int64_t n = 0; n < batch; ++n) {
+    double total = 0;
+    for (int64_t path = 0, paths = std::llround(std::pow(classes, steps)); path < paths; ++path) {
+      std::vector<int64_t> said;
+      double log_path = 0;
+      int64_t before = -1;
+      for (int64_t t = 0, rest = path; t < steps; ++t, rest /= classes) {
+        const int64_t now = rest % classes;
+        log_path += p[static_cast<size_t>((t * batch + n) * classes + now)];
+        if (now != before && now != blank) said.push_back(now);
+        before = now;
+      }
+      if (said == labels[static_cast<size_t>(n)]) total += std::exp(log_path);
+    }
+    losses.push_back(-std::log(total));
+  }
+  return tensor(losses);
+}
+
+OpCase ctc_case() {
+  const Tensor scores = points({5, 3, 3}), labels = tensor({{1, 2}, {2, 2}, {1, 9}}), steps = tensor({5, 5, 5}),
+               counts = tensor({2, 2, 1});
+  const Tensor log_p = log_softmax(scores).eval(), other = tensor({{0, 1}, {1, 1}, {1, 9}});
+  return {.op = "ctc",
+          .known = {{[=] { return ctc(log_p, labels, steps, counts); }, all_paths(log_p, {{1, 2}, {2, 2}, {1}}, 0)},
+                    {[=] {
+                       return ctc(log_p, other, steps, tensor({2, 2, 0}), 2);
+                     },
+                     all_paths(log_p, {{0, 1}, {1, 1}, {}}, 2)},
+                    // Two labels alike need three steps.
+                    {[=] {
+                       return ctc(log_p, labels, tensor({0, 2, 0}), tensor({0, 2, 1}));
+                     },
+                     tensor({0.0, static_cast<double>(INFINITY), static_cast<double>(INFINITY)})}},
+          // Probabilities that do not add up to 1 as well.
+          .slopes = {{{points({5, 3, 3}, -2, 0)},
+                      [=](const Tensors& t) {
+                        return ctc(t[0], labels, tensor({5, 4, 3}), counts);
+                      },
+                      false}},
+          .refusals = {{[=] {
+                          return ctc(zeros({5, 3}), labels, steps, counts);
+                        },
+                        "ShapeError", "must be (steps, batch, classes), got (5, 3)"},
+                       {[=] {
+                          return ctc(log_p, tensor({1, 2, 3}), steps, counts);
+                        },
+                        "ShapeError", "targets must be (3, labels)"},
+                       {[=] { return ctc(log_p, labels, tensor({5}), counts); }, "ShapeError",
+                        "one length for each of 3 examples, got (1,)"},
+                       {[=] {
+                          return ctc(log_p, zeros({3, 2}), steps, counts);
+                        },
+                        "DTypeError", "must be integers, got float32"},
+                       {[=] { return ctc(log_p, labels, steps, counts, 3); }, "ValueError",
+                        "blank must be one of 3 classes, got 3"}}};
 }
 
 }  // namespace
@@ -241,6 +305,7 @@ std::vector<OpCase> sequence_cases() {
        .known = {{[] { return sinusoidal_positions(2, 4); },
                   tensor({{0.f, 1.f, 0.f, 1.f}, {0.8414709848f, 0.5403023059f, 0.009999833334f, 0.9999500004f}})}},
        .refusals = {{[] { return sinusoidal_positions(0, 4); }, "ValueError", "needs a length"}}},
+      ctc_case(),
   };
 }
 
