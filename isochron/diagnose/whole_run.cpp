@@ -174,6 +174,23 @@ std::vector<OwnLine> own_lines(const Case& patient, std::string_view work) {
   return lines;
 }
 
+std::string most_seen(const Case& patient, double seconds) {
+  constexpr double kLeast = 0.3;
+  std::map<std::string, double> places;
+  for (const Fact* spot : patient.facts("hotspot")) {
+    const size_t space = spot->value.find(" s ");  // "2.50 s a generator at train.py:14 batches"
+    if (space == std::string::npos) continue;
+    const std::string what = spot->value.substr(space + 3);
+    const bool step = what.starts_with("forward") || what.starts_with("backward") || what.starts_with("optimizer") ||
+                      what.starts_with("TensorFlow");
+    if (!step && what.find(" at ") != std::string::npos) places[what] += std::strtod(spot->value.c_str(), nullptr);
+  }
+  const auto most =
+      std::max_element(places.begin(), places.end(), [](auto& a, auto& b) { return a.second < b.second; });
+  if (most == places.end() || most->second < kLeast * seconds) return "";
+  return time_text(most->second) + ": " + most->first;
+}
+
 std::vector<double> memory_by_epoch(const Case& patient) {
   std::vector<double> memory;
   for (size_t i = 0; i < patient.epochs().size(); ++i)

@@ -37,6 +37,10 @@ struct OwnLine {
 };
 std::vector<OwnLine> own_lines(const Case& patient, std::string_view work = "other");
 
+// The place outside of the steps themselves at which a watch saw a run most, as evidence: "8.2 s: a generator at
+// train.py:9 batches"; empty where it is less than a third of `seconds`.
+std::string most_seen(const Case& patient, double seconds);
+
 // Resident memory on average in each epoch that a watch saw.
 std::vector<double> memory_by_epoch(const Case& patient);
 // What is kept for every step makes memory rise in every epoch that is slow by it. Memory that rises once, with a

@@ -54,6 +54,18 @@ TEST(RulesOfInput, ADatasetThatKeepsWhatItGaveLeaks) {
   expect(run, Symptom::slowing, Cause::memory_leak);
 }
 
+TEST(RulesOfInput, TheLineThatMakesTheInputIsNamed) {
+  RunRecord run = run_of({2, 2, 2, 2});
+  for (size_t i = 0; i < 4; ++i) {
+    phase(run, i, Phase::input, 1.6);
+    const int index = static_cast<int>(i) + 1;
+    run.facts.push_back({"hotspot", "1.50 s a generator at train.py:9 batches", "stack samples", 0.0, index});
+    run.facts.push_back({"hotspot", "0.40 s forward at train.py:14 <module>", "stack samples", 0.0, index});
+  }
+  expect(run, Symptom::slow_overall, Cause::input_bound);
+  EXPECT_EQ(diagnose(run)[0].evidence[1], "6.0 s: a generator at train.py:9 batches");
+}
+
 TEST(RulesOfInput, WhatComesBeforeTheFirstStepIsABuffer) {
   expect(slow_input_at_first(5), Symptom::slow_first, Cause::input_shuffle_fill);
   expect(slow_input_at_first(5, " buffer"), Symptom::slow_first, Cause::input_shuffle_fill);
