@@ -111,7 +111,7 @@ constexpr Advice kAdvice[] = {
      "A profiler is running. Profile a few steps only: `TensorBoard(profile_batch=(10, 20))`, or "
      "`tf.profiler.experimental.stop()` after them.",
      "A profiler is running. Use a schedule that ends: `profile(schedule=schedule(wait=1, warmup=1, active=3, "
-     "repeat=1))`, call `prof.stop()`, "
+     "repeat=1))`, call `prof.stop()` (of cProfile `disable()`), "
      "and leave `with_stack`, `profile_memory` and `record_shapes` off unless needed.",
      "A profiler is running: stop it after a few steps."},
     {Cause::memory_graph_growth,

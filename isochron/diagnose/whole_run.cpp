@@ -122,13 +122,17 @@ bool work_grows(const Case& patient) {
 
 bool forward_grows_alike(const Case& patient) {
   constexpr double kAlike = 0.5, kGrown = 1.5, kLeast = 0.05;  // kLeast: seconds, below which looks are too few
+  const auto slow = patient.slow_epochs();
+  if (slow.empty()) return false;
+  // The later half of the slow epochs: the last one alone may have met the machine's noise in one of its passes.
+  const size_t from = slow.size() / 2;
   const auto factor = [&](Phase which) {
     const auto seconds = [&](size_t i) { return patient.phase(i, which); };
     const auto usual = patient.shape.symptom == Symptom::slowing ? seconds(0) : patient.usually(seconds);
-    const auto slow = seconds(patient.slow_epochs().back());
-    return usual && slow && *usual >= kLeast ? *slow / *usual : 0.0;
+    double late = 0;
+    for (size_t k = from; k < slow.size(); ++k) late += seconds(slow[k]).value_or(0);
+    return usual && *usual >= kLeast ? late / static_cast<double>(slow.size() - from) / *usual : 0.0;
   };
-  if (patient.slow_epochs().empty()) return false;
   const double forward = factor(Phase::forward), backward = factor(Phase::backward);
   return forward > kGrown && backward > kGrown && forward > kAlike * backward;
 }
@@ -161,13 +165,30 @@ std::string validated_when_slow(const Case& patient) {
   return some && patient.matches_slow({with.begin(), with.end()}) ? name : "";
 }
 
-std::vector<OwnLine> own_lines(const Case& patient) {
-  constexpr std::string_view kOther = " s other at ";  // "2.50 s other at train.py:14 report_metrics"
+std::vector<OwnLine> own_lines(const Case& patient, std::string_view work) {
+  const std::string words = " s " + std::string(work) + " at ";  // "2.50 s other at train.py:14 report_metrics"
   std::vector<OwnLine> lines;
   for (const Fact* spot : patient.facts("hotspot"))
-    if (const size_t at = spot->value.find(kOther); at != std::string::npos)
-      lines.push_back({spot->epoch, std::strtod(spot->value.c_str(), nullptr), spot->value.substr(at + kOther.size())});
+    if (const size_t at = spot->value.find(words); at != std::string::npos)
+      lines.push_back({spot->epoch, std::strtod(spot->value.c_str(), nullptr), spot->value.substr(at + words.size())});
   return lines;
+}
+
+std::string most_seen(const Case& patient, double seconds) {
+  constexpr double kLeast = 0.3;
+  std::map<std::string, double> places;
+  for (const Fact* spot : patient.facts("hotspot")) {
+    const size_t space = spot->value.find(" s ");  // "2.50 s a generator at train.py:14 batches"
+    if (space == std::string::npos) continue;
+    const std::string what = spot->value.substr(space + 3);
+    const bool step = what.starts_with("forward") || what.starts_with("backward") || what.starts_with("optimizer") ||
+                      what.starts_with("TensorFlow");
+    if (!step && what.find(" at ") != std::string::npos) places[what] += std::strtod(spot->value.c_str(), nullptr);
+  }
+  const auto most =
+      std::max_element(places.begin(), places.end(), [](auto& a, auto& b) { return a.second < b.second; });
+  if (most == places.end() || most->second < kLeast * seconds) return "";
+  return time_text(most->second) + ": " + most->first;
 }
 
 std::vector<double> memory_by_epoch(const Case& patient) {

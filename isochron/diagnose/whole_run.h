@@ -28,13 +28,18 @@ bool names_validation(const std::string& metric);
 // Such a metric that stands in the slow epochs, and hardly in others; empty: none.
 std::string validated_when_slow(const Case& patient);
 
-// Where a watch saw the program's own code at work that is no part of training as frameworks do it.
+// Where a watch saw the program's own code at work that is no part of training as frameworks do it, or that does what
+// `work` says.
 struct OwnLine {
   int epoch;
   double seconds;
   std::string place;  // "train.py:14 report_metrics"
 };
-std::vector<OwnLine> own_lines(const Case& patient);
+std::vector<OwnLine> own_lines(const Case& patient, std::string_view work = "other");
+
+// The place outside of the steps themselves at which a watch saw a run most, as evidence: "8.2 s: a generator at
+// train.py:9 batches"; empty where it is less than a third of `seconds`.
+std::string most_seen(const Case& patient, double seconds);
 
 // Resident memory on average in each epoch that a watch saw.
 std::vector<double> memory_by_epoch(const Case& patient);

@@ -63,9 +63,9 @@ void Relay::block_signals() {
 Relay::Relay(const Child& child, Tap tap)
     : child_(child), tap_(std::move(tap)), raw_(child.stdin_tty ? STDIN_FILENO : -1) {
   if (child.terminal >= 0)
-    sources_.push_back({child.terminal, Stream::out, isatty(STDOUT_FILENO) ? STDOUT_FILENO : STDERR_FILENO});
-  if (child.out >= 0) sources_.push_back({child.out, Stream::out, STDOUT_FILENO});
-  if (child.err >= 0) sources_.push_back({child.err, Stream::err, STDERR_FILENO});
+    sources_.push_back({child.terminal, Stream::out, isatty(STDOUT_FILENO) ? STDOUT_FILENO : STDERR_FILENO, true});
+  if (child.out >= 0) sources_.push_back({child.out, Stream::out, STDOUT_FILENO, isatty(STDOUT_FILENO) != 0});
+  if (child.err >= 0) sources_.push_back({child.err, Stream::err, STDERR_FILENO, true});
   const sigset_t set = watched_signals();
   signals_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -115,7 +115,7 @@ bool Relay::pump(Source& source) {
   // A pipe can't pass on that a disk is full, which may have room again; closed, it would end the command.
   if (why != 0 && !std::exchange(told_no_room_, true))
     note(fmt::format("isochron: output of the command is lost: {}\n", std::strerror(why)));
-  if (source.target == STDERR_FILENO || isatty(source.target)) shown_.feed(bytes);
+  if (source.shown) shown_.feed(bytes);
   tap_(source.stream, bytes);
   return true;
 }

@@ -47,6 +47,7 @@ class Relay {
     int fd;
     Stream stream;
     int target;
+    bool shown;  // on a terminal, or beside our notes
   };
 
   bool pump(Source& source);

@@ -18,7 +18,7 @@ namespace {
 constexpr int kThreadsEvery = 5;         // ticks between readings of threads and machine
 constexpr int kSearchEvery = 3;          // ticks between searches for new processes,
 constexpr double kYouth = 2;             // except in the first seconds, when launchers come and go
-constexpr int kFilesEvery = 5;           // ticks between looks at descriptors
+constexpr int kFilesEvery = 10;          // ticks between looks at descriptors
 constexpr double kStrangersEvery = 2;    // seconds between looks at the machine's other processes in a run's beginning,
 constexpr double kStrangersRarely = 10;  // and later
 constexpr double kBusy = 0.05;           // core seconds per second of all others that are worth such a look

@@ -320,7 +320,12 @@ void FitBuilder::add_train_bar(const LogEvent& event, bool keras, std::optional<
   if (!draft->train) {
     draft->train.emplace();
     draft->train->keras = keras;
-    if (time && !draft->header && !draft->begin) draft->begin = time;
+    // The first epoch begins with its bar, not with what was printed before: imports may lie in between.
+    const bool guessed = fit().drafts.size() == 1 && draft->begin == fit().before_first;
+    if (time && !draft->header && (!draft->begin || guessed)) {
+      const double shown = !keras && event.elapsed ? event.elapsed->value : 0;
+      draft->begin = std::max(fit().before_first.value_or(*time - shown), *time - shown);
+    }
   }
   BarState& bar = *draft->train;
   // A bar that goes on growing after another one ended within it has that one's time in its own; Keras' always does.

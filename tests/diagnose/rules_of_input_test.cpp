@@ -32,12 +32,38 @@ TEST(RulesOfInput, UnevennessWithoutReasonDoesNotHideAFirstEpochThatHasOne) {
   expect(run, Symptom::slow_first, Cause::input_cold_read);
 }
 
+TEST(RulesOfInput, WhoHasNoCoreDoesNotWaitForTheDisk) {
+  RunRecord run = run_of({20, 1.5, 1.5, 1.5, 1.5});
+  for (size_t i = 0; i < 5; ++i) phase(run, i, Phase::forward, i == 0 ? 19 : 1.4);
+  count(run, sample_key::cpu_seconds, [](size_t) { return 0.2; });
+  count(run, sample_key::read_bytes, [](size_t i) { return i == 0 ? 0.5e6 : 0; });
+  count(run, sample_key::pressure_io_seconds, [](size_t i) { return i == 0 ? 0.01 : 0; });
+  EXPECT_EQ(diagnose(run)[0].cause, Cause::unknown);
+  // A line of the model that only the first epoch reaches is what it does once.
+  run.facts.push_back({"hotspot", "18.0 s forward at net.py:7 Net.forward", "stack samples", 0.0, 1});
+  for (int i = 2; i <= 5; ++i)
+    run.facts.push_back({"hotspot", "1.3 s forward at net.py:9 Net.forward", "stack samples", 1.0, i});
+  expect(run, Symptom::slow_first, Cause::startup_init);
+}
+
 TEST(RulesOfInput, ADatasetThatKeepsWhatItGaveLeaks) {
   RunRecord run = run_of({1, 2, 3, 4, 5, 6});
   for (size_t i = 0; i < 6; ++i) phase(run, i, Phase::input, 0.8 + static_cast<double>(i));
   expect(run, Symptom::slowing, Cause::input_bound);
   sample(run, [](Sample& now, size_t) { now.values[sample_key::rss_bytes] = 700e6 + 8e6 * now.time; });
   expect(run, Symptom::slowing, Cause::memory_leak);
+}
+
+TEST(RulesOfInput, TheLineThatMakesTheInputIsNamed) {
+  RunRecord run = run_of({2, 2, 2, 2});
+  for (size_t i = 0; i < 4; ++i) {
+    phase(run, i, Phase::input, 1.6);
+    const int index = static_cast<int>(i) + 1;
+    run.facts.push_back({"hotspot", "1.50 s a generator at train.py:9 batches", "stack samples", 0.0, index});
+    run.facts.push_back({"hotspot", "0.40 s forward at train.py:14 <module>", "stack samples", 0.0, index});
+  }
+  expect(run, Symptom::slow_overall, Cause::input_bound);
+  EXPECT_EQ(diagnose(run)[0].evidence[1], "6.0 s: a generator at train.py:9 batches");
 }
 
 TEST(RulesOfInput, WhatComesBeforeTheFirstStepIsABuffer) {

@@ -65,17 +65,6 @@ TEST(Rules, ColdFilesAreNamedBeforeTheWaitForThem) {
   expect(run, Symptom::slow_first, Cause::input_cold_read);
 }
 
-// Layers that are unfrozen need more memory once, and their backward pass from then on.
-TEST(Rules, AJumpOfTheBackwardPassIsNoGrowingGraph) {
-  RunRecord run = run_of({0.5, 0.5, 0.5, 0.6, 1.4, 1.3, 1.3, 1.3});
-  for (size_t i = 0; i < 8; ++i) phase(run, i, Phase::backward, i < 4 ? 0.1 : 0.9);
-  sample(run, [](Sample& now, size_t i) { now.values[sample_key::rss_bytes] = i < 4 ? 500e6 : 540e6; });
-  EXPECT_NE(diagnose(run)[0].cause, Cause::memory_graph_growth);
-  run.facts.push_back({"work.changed", "Unfreezing backbone", "log:5", std::nullopt, 5});
-  expect(run, Symptom::slower_later, Cause::compute_more_work);
-  EXPECT_GT(diagnose(run)[0].confidence, 0.8);
-}
-
 // Samples of short epochs catch now more, now less of what is written.
 TEST(Rules, AFileThatIsAppendedToDoesNotGrowPerEpoch) {
   RunRecord run = run_of({0.4, 0.4, 0.4, 0.4, 0.4});
@@ -181,17 +170,6 @@ TEST(Rules, MetricsOfHeldOutDataAreValidationAndNoCallback) {
   expect(reward, Symptom::uneven, Cause::train_callback);
 }
 
-// Larger examples need more memory too: that is no leak.
-TEST(Rules, SizesToldBetweenEpochsAreMoreWork) {
-  RunRecord run = run_of({0.2, 0.2, 0.4, 0.4, 0.8, 0.8, 1.6, 1.6}, "keras");
-  sample(run, [](Sample& now, size_t i) { now.values[sample_key::rss_bytes] = 500e6 + 60e6 * static_cast<double>(i); });
-  expect(run, Symptom::slowing, Cause::memory_leak);
-  const char* told[] = {"Image size 16x16", "image size: 24 x 24", "image size 32x32", "image size 48x48"};
-  for (int phase = 0; phase < 4; ++phase)
-    run.facts.push_back({"work.changed", told[phase], "log:1", std::nullopt, 2 * phase + 1});
-  expect(run, Symptom::slowing, Cause::compute_more_work);
-}
-
 TEST(Rules, WorkerStartInEveryEpoch) {
   RunRecord run = run_of({3.8, 3.8, 3.5, 3.4});
   for (Epoch& epoch : run.epochs) {
@@ -207,20 +185,6 @@ TEST(Rules, InputBoundByPrintedDataTimes) {
   expect(run, Symptom::slow_overall, Cause::input_bound);
   for (Epoch& epoch : run.epochs) epoch.input_seconds = 0.5;
   expect(run, Symptom::healthy, Cause::none);
-}
-
-TEST(Rules, MoreWork) {
-  RunRecord run = run_of({1, 2, 3, 4, 5});
-  for (size_t i = 0; i < 5; ++i) run.epochs[i].metrics["tokens"] = 1000.0 * static_cast<double>(i + 1);
-  expect(run, Symptom::slowing, Cause::compute_more_work);
-}
-
-TEST(Rules, StepsThatDoMoreFromAnEpochOn) {
-  RunRecord run = run_of({1, 1, 1, 3, 3, 3});
-  for (size_t i = 0; i < 6; ++i)
-    for (const Phase step : {Phase::forward, Phase::backward}) phase(run, i, step, i < 3 ? 0.45 : 1.4);
-  count(run, sample_key::cpu_seconds, [](size_t) { return 1.0; });
-  expect(run, Symptom::slower_later, Cause::compute_more_work);
 }
 
 TEST(Rules, ProfilerLeftOn) {

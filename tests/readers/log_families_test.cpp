@@ -428,6 +428,19 @@ TEST(ConsoleReader, TracebackThatBreaksOffIsAnEnd) {
   EXPECT_NE(reader.finish().front().find_fact("exception"), nullptr);
 }
 
+TEST(ConsoleReader, AFirstBarBeginsItsEpochWhateverWasPrintedBefore) {
+  ConsoleReader reader;
+  reader.feed("reading the table\n", 1.0);
+  reader.feed("\rTrain Epoch 1:   0%|          | 0/10 [00:00<?, ?it/s]", 8.0);
+  reader.feed("\rTrain Epoch 1: 100%|##########| 10/10 [00:04<00:00,  2.50it/s]\n", 12.0);
+  reader.feed("\rTrain Epoch 2:   0%|          | 0/10 [00:00<?, ?it/s]", 12.0);
+  reader.feed("\rTrain Epoch 2: 100%|##########| 10/10 [00:02<00:00,  5.00it/s]\n", 14.0);
+  const auto run = reader.finish().back();
+  ASSERT_EQ(run.epochs.size(), 2u);
+  EXPECT_NEAR(run.epochs[0].start, 8, 0.1);
+  EXPECT_NEAR(run.epochs[1].start, 12, 0.1);
+}
+
 TEST(ConsoleReader, AFileThatTookOnlyAPartFoundTheDiskFull) {
   const auto runs = read(
       "epoch 1: loss 0.5\nTraceback (most recent call last):\n  File \"train.py\", line 9, in <module>\n"

@@ -58,6 +58,7 @@ void input_bound(const Case& patient, std::vector<Finding>& findings) {
     finding.confidence = 0.9;
     finding.evidence.push_back(
         fmt::format("{} of {} in epochs were spent waiting for data", time_text(waited), time_text(known)));
+    if (std::string place = most_seen(patient, waited); !place.empty()) finding.evidence.push_back(std::move(place));
   }
   if (known == 0) {
     double step = 0, input = 0;

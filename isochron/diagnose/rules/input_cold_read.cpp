@@ -33,6 +33,14 @@ void input_cold_read(const Case& patient, std::vector<Finding>& findings) {
     const double computed = std::max(0.0, *cpu - *usual_cpu - (split ? 0 : *first / kBytesPerCpuSecond));
     if (computed > 0.5 * extra) return;
     seconds = extra - computed;
+    // A program that has no core is idle as well: somebody must have waited for the disk, or the kernel have copied.
+    const auto pressed = [&](size_t i) { return patient.growth(sample_key::pressure_io_seconds, i); };
+    if (const auto pressure = pressed(0)) {
+      const auto kernel = [&](size_t i) { return patient.growth(sample_key::system_seconds, i); };
+      const double copied = kernel(0).value_or(0) - patient.usually(kernel).value_or(0);
+      seconds = std::min(seconds, *pressure - patient.usually(pressed).value_or(0) + std::max(copied, 0.0));
+      if (seconds < 0.1 * extra) return;
+    }
     confidence = 0.8;
   }
   Finding finding{Cause::input_cold_read, std::min(seconds, extra), confidence};

@@ -89,8 +89,10 @@ bool by_memory(const Case& patient, Finding& finding) {
   if (by_lines)
     finding.evidence.push_back(
         fmt::format("the program's own lines take {} more than at first, most of it at {}", time_text(own), line));
-  if (by_input)
+  if (by_input) {
     finding.evidence.push_back(fmt::format("making the input takes {} more than at first", time_text(made)));
+    if (std::string place = most_seen(patient, made); !place.empty()) finding.evidence.push_back(std::move(place));
+  }
   finding.evidence.push_back(
       fmt::format("memory grows with every epoch, from {} to {}", bytes_text(before), bytes_text(growth.last)));
   return true;

@@ -2,9 +2,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "isochron/diagnose/profile_view.h"
 #include "isochron/diagnose/rules.h"
+#include "isochron/diagnose/whole_run.h"
 
 namespace isochron::rules {
 namespace {
@@ -16,6 +19,24 @@ bool initialises(const ProfileOp& op) {
         "StatelessTruncatedNormal", "TruncatedNormal", "Qr"})
     if (op.name.find(part) != std::string::npos) return true;
   return op.phase == Phase::init;
+}
+
+// Watched: a line of the model itself, on which forward passes of the first epoch spent most of the time that later
+// ones do not need, and which those never reach: what a layer does when it is first called.
+bool by_line_of_first_pass(const Case& patient, std::vector<Finding>& findings) {
+  std::map<std::string, double> first;
+  for (const OwnLine& line : own_lines(patient, "forward"))
+    if (line.epoch == patient.epoch(0).index) first[line.place] += line.seconds;
+  for (const OwnLine& line : own_lines(patient, "forward"))
+    if (line.epoch != patient.epoch(0).index) first.erase(line.place);
+  const auto most = std::max_element(first.begin(), first.end(), [](auto& a, auto& b) { return a.second < b.second; });
+  if (most == first.end() || most->second < 0.5 * patient.shape.extra_total) return false;
+  Finding finding{Cause::startup_init, std::min(most->second, patient.shape.extra_total), 0.65};
+  finding.summary = fmt::format("the first forward pass prepared something for {}", time_text(most->second));
+  finding.evidence.push_back(
+      fmt::format("{} of forward passes at {}, which no later epoch reached", time_text(most->second), most->first));
+  findings.push_back(std::move(finding));
+  return true;
 }
 
 }  // namespace
@@ -32,6 +53,7 @@ void startup_init(const Case& patient, std::vector<Finding>& findings) {
     findings.push_back(std::move(finding));
     return;
   }
+  if (patient.torch() && by_line_of_first_pass(patient, findings)) return;
   for (const Profile& profile : patient.run.profiles) {
     if (!starts_cold(profile)) continue;
     double seconds = 0;

@@ -59,6 +59,7 @@ void train_callback(const Case& patient, std::vector<Finding>& findings) {
     finding.confidence = 0.85;
     finding.evidence.push_back(
         fmt::format("{} of {} in epochs were spent in callbacks", time_text(all), time_text(patient.total)));
+    if (std::string place = most_seen(patient, all); !place.empty()) finding.evidence.push_back(std::move(place));
   }
   if (const auto seconds = patient.explained_by({Phase::callback});
       !healthy && !finding.overall && seconds && *seconds > 0.1 * patient.shape.extra_total) {
