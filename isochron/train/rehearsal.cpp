@@ -82,7 +82,10 @@ double Rehearsal::beside_steps() const { return median_of(rests_); }
 
 double Rehearsal::epoch_seconds() const {
   if (steps_ <= 0) return 0;
-  if (trainings_.size() >= kLeastTrainings) return middle_of(trainings_);
+  // The machine as it was for the last ten: one that ends in a blink meets what there is right now.
+  if (trainings_.size() >= kLeastTrainings)
+    return middle_of(
+        {trainings_.end() - std::min<std::ptrdiff_t>(kTimesATraining, std::ssize(trainings_)), trainings_.end()});
   if (epochs_.size() >= kLeastEpochs) return middle_of(epochs_);
   return middle_of(blocks_) * steps_ + beside_steps();
 }

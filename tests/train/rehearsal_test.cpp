@@ -63,6 +63,15 @@ TEST(Rehearsal, MeetsTheMiddleOfTwoSpeeds) {
   EXPECT_NEAR(rehearsal.epoch_seconds(), 5 * 1.2e-3, 1e-9);
 }
 
+TEST(Rehearsal, OfVeryShortTrainingsTheLastOnesCount) {
+  FakeFit fit{.epochs = 4, .steps = 1, .first_step = 2e-4, .step = 2e-4, .beside = 0};
+  now_ns = 0;
+  Rehearsal rehearsal(1, fake_clock);
+  for (; !rehearsal.over(); fit.run(rehearsal))
+    if (now_ns > 50'000'000) fit.step = 1e-4;
+  EXPECT_NEAR(rehearsal.epoch_seconds(), 1e-4, 1e-9);
+}
+
 TEST(Rehearsal, ALongEpochIsJudgedByItsSteps) {
   const FakeFit fit{.epochs = 100, .steps = 100'000, .first_step = 0.5, .step = 0.02, .beside = 0.3};
   now_ns = 0;
