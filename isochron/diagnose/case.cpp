@@ -19,6 +19,10 @@ Case::Case(const RunRecord& record, EpochUnit what) : run(record), unit(std::mov
     resolution.push_back(epoch.resolution);
     total += epoch.seconds;
   }
+  // A first epoch of which only the end is told is taken to begin at the line before. Where another logger wrote that,
+  // it may stand anywhere, and how long the epoch took says nothing.
+  if (run.find_fact("epoch.begun-by-other") && seconds.size() > 2 && !watched())
+    seconds[0] = median_of({seconds.begin() + 1, seconds.end()});
   shape = shape_of(seconds, resolution);
 }
 

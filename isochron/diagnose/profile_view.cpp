@@ -39,6 +39,37 @@ bool starts_cold(const Profile& profile) {
   return profile.steps[0].seconds > 3 * median_of(std::move(others));
 }
 
+std::optional<LateBatches> late_batches(const Profile& profile) {
+  constexpr double kLonger = 3, kMostly = 0.6;
+  constexpr size_t kFewOf = 4;  // at most one in so many, unless it is the only one
+  const bool by_processes = std::any_of(profile.ops.begin(), profile.ops.end(), [](const ProfileOp& op) {
+    return op.name.find("_MultiProcessing") != std::string::npos;
+  });
+  if (!by_processes) return std::nullopt;
+  std::vector<double> seconds;
+  for (const Step& step : profile.steps) seconds.push_back(step.seconds);
+  const double usual_step = median_of(seconds);
+  LateBatches late;
+  double others = 0, others_waited = 0;
+  for (size_t i = 0; i < seconds.size(); ++i) {
+    const double waited = phase_seconds(profile, i, Phase::input);
+    if (seconds[i] > kLonger * usual_step && waited > kMostly * seconds[i]) {
+      late.steps.insert(i);
+      late.seconds += waited;
+    } else {
+      others += seconds[i];
+      others_waited += waited;
+    }
+  }
+  const size_t count = late.steps.size(), rest = seconds.size() - count;
+  // Where the others wait most of their time, too, the workers are slow, not only late.
+  if (count == 0 || rest == 0 || (count > 1 && count * kFewOf > seconds.size()) || others_waited > kMostly * others)
+    return std::nullopt;
+  late.usual = others_waited / static_cast<double>(rest);
+  late.seconds = late.seconds / static_cast<double>(count) - late.usual;
+  return late;
+}
+
 double op_seconds(const ProfileOp& op) { return std::accumulate(op.seconds.begin(), op.seconds.end(), 0.0); }
 int64_t op_count(const ProfileOp& op) { return std::accumulate(op.counts.begin(), op.counts.end(), int64_t{0}); }
 double op_elements(const ProfileOp& op) { return std::accumulate(op.elements.begin(), op.elements.end(), 0.0); }

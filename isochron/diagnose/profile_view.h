@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,15 @@ double steps_total(const Profile& profile, size_t first_step = 0);
 double first_step_excess(const Profile& profile, Phase phase);
 // The first step is not like the others: at least three times as long as their median.
 bool starts_cold(const Profile& profile);
+
+// Steps that wait for their batch far longer than the others, by loader processes: the first of each iterator, whether
+// the trace begins with an epoch or goes on into the next one.
+struct LateBatches {
+  std::set<size_t> steps;
+  double seconds = 0;  // each, beyond what others wait
+  double usual = 0;    // what others wait
+};
+std::optional<LateBatches> late_batches(const Profile& profile);
 
 double op_seconds(const ProfileOp& op);
 int64_t op_count(const ProfileOp& op);

@@ -114,9 +114,13 @@ struct ConsoleReader::State {
     if (!main_clock && progress) {
       main_clock = kind;
       into.set_clock_resolution(stamp->resolution);
-      if (last_stamp[kind]) into.note_time(*last_stamp[kind]);
+      // Stamps of another resolution are those of other loggers, which speak up at any time.
+      if (const auto own = last_stamps.find({kind, stamp->resolution}); own != last_stamps.end())
+        into.note_time(own->second);
+      else if (last_stamp[kind])
+        into.note_foreign_time(*last_stamp[kind]);
     }
-    if (time) last_stamp[kind] = time;
+    if (time) last_stamp[kind] = last_stamps[{kind, stamp->resolution}] = *time;
     return main_clock == kind ? time : std::nullopt;
   }
 
@@ -225,6 +229,7 @@ struct ConsoleReader::State {
   std::array<StampClock, Timestamp::kKinds> clocks;
   std::optional<size_t> main_clock;
   std::array<std::optional<double>, Timestamp::kKinds> last_stamp;
+  std::map<std::pair<size_t, double>, double> last_stamps;  // by kind and resolution
   std::map<std::string_view, int> counts;
   std::vector<Fact> fatal;  // seen since the last sign of progress
   std::optional<double> shuffle_began;

@@ -49,8 +49,16 @@ int FitBuilder::current_epoch() const {
   return static_cast<int>(drafts.back().index + (drafts.back().ended ? 1 : 0));
 }
 
+void FitBuilder::note_foreign_time(double time) {
+  note_time(time);
+  fit().before_first_foreign = true;
+}
+
 void FitBuilder::note_time(double time) {
-  if (fit().drafts.empty()) fit().before_first = time;
+  if (fit().drafts.empty()) {
+    fit().before_first = time;
+    fit().before_first_foreign = false;
+  }
   fit().last_time = time;
 }
 

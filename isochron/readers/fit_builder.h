@@ -27,6 +27,8 @@ class FitBuilder {
   void fact(Fact fact);
   // A line with a time that says nothing else: the first epoch may begin here.
   void note_time(double time);
+  // The same of a line that another logger wrote, perhaps in the middle of that epoch.
+  void note_foreign_time(double time);
 
   // The clock may be off by so much: stamps often show whole seconds.
   void set_clock_resolution(double seconds) { clock_resolution_ = seconds; }
@@ -61,6 +63,7 @@ class FitBuilder {
     std::optional<Measured> run_time;
     std::optional<double> run_epochs;    // as told at its end
     std::optional<double> before_first;  // the last time seen before the first epoch
+    bool before_first_foreign = false;
     std::optional<double> last_time;
     std::optional<double> tokens;
     std::vector<Fact> facts;

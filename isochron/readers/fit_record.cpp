@@ -409,6 +409,8 @@ RunRecord FitBuilder::record_of(Fit fit) {
   run.facts = std::move(fit.facts);
   for (Fact& fact : run.facts) fact.epoch = fact.epoch == kNoEpoch ? 0 : fact.epoch + (zero_based ? 1 : 0);
   if (untold) run.facts.push_back(std::move(*untold));
+  if (untold && fit.before_first_foreign)
+    run.facts.push_back({"epoch.begun-by-other", "1", "a line of another logger"});
   if (const size_t named = epochs_named(fit); run.epochs.empty() && named > 0)
     run.facts.push_back({"epochs.untimed", std::to_string(named), ""});
   if (fit.headers) run.facts.push_back({"log.headers", "1", ""});

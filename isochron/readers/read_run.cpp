@@ -217,6 +217,13 @@ void list_files(const std::string& path, std::vector<std::string>& files) {
 
 // A table of the same epochs adds what the log lacks.
 void merge_table(RunRecord& run, const RunRecord& table) {
+  // The first epoch, too, of which a log with stamps may tell only the end.
+  if (run.find_fact("epoch.unbegun") && !run.epochs.empty() && table.epochs.size() == run.epochs.size() + 1 &&
+      table.epochs[1].index == run.epochs[0].index) {
+    Epoch first = table.epochs[0];
+    first.start = run.epochs[0].start - first.seconds;
+    run.epochs.insert(run.epochs.begin(), std::move(first));
+  }
   if (run.epochs.size() != table.epochs.size()) return;
   for (size_t i = 0; i < run.epochs.size(); ++i)
     for (const auto& [name, value] : table.epochs[i].metrics) run.epochs[i].metrics.emplace(name, value);

@@ -205,6 +205,20 @@ TEST(ReadRun, TensorFlowsNameInALogIsNotTheFramework) {
   EXPECT_EQ(read_run({folder.path()}).runs.front().framework, "torch");
 }
 
+TEST(ReadRun, ATableHasTheFirstEpochOfWhichTheLogTellsOnlyTheEnd) {
+  TempFolder folder;
+  write_file(folder.file("a.log"),
+             "[11:50:10] Epoch 1 of 3 - loss 0.4\n[11:50:15] Epoch 2 of 3 - loss 0.3\n"
+             "[11:50:20] Epoch 3 of 3 - loss 0.2\n");
+  write_file(folder.file("b.jsonl"),
+             "{\"epoch\": 1, \"time\": 9.0}\n{\"epoch\": 2, \"time\": 5.0}\n"
+             "{\"epoch\": 3, \"time\": 5.0}\n");
+  const RunRecord run = read_run({folder.path()}).runs.front();
+  ASSERT_EQ(run.epochs.size(), 3u);
+  EXPECT_EQ(run.epochs[0].index, 1);
+  EXPECT_DOUBLE_EQ(run.epochs[0].seconds, 9);
+}
+
 TEST(ReadRun, EarlyAndLateTracesStandInOrder) {
   const RunRecord run = read_run({kRuns + "torch-sine-regressor"}).runs.front();
   ASSERT_EQ(run.profiles.size(), 2u);

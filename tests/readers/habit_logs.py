@@ -142,3 +142,13 @@ LOGS.append(("steps-without-times", "healthy", [], "".join(f"epoch {e} step {10 
 LOGS.append(("steps-that-break-off", "stuck", [4.0, 4.0], "".join(
     f"2026-03-04 10:15:{2 + 4 * e + k:02} epoch {e} step {10 * k} loss 0.{k}\n" for e in range(3) for k in range(4 if e < 2 else 2)), None))
 each("time-per-epoch", FIRST, lambda e, s, t: f"[{e}/4] train_loss=0.4 val_loss=0.5 time_per_epoch={s:.3f} eta=0:00:10\n")
+
+# Only ends are told, and the line before the first of them is the profiler's, from the middle of that epoch.
+LOGS.append(("profiler-speaks-in-the-first-epoch", "healthy", [(1, 10), (2, 40), (3, 41), (4, 40)],
+             "USDT:2026-11-17 11:40:20 16808:16808 SyncActivityProfilerHandler.cpp:39] profiler_start\n" + "".join(
+                 f"[2026-11-17 11:{40 + t // 60:02}:{t % 60:02},445][trainer][INFO] - epoch {e}/4 | train/loss 1.47\n"
+                 for e, t in ((1, 30), (2, 70), (3, 111), (4, 151))), None))
+LOGS.append(("import-speaks-long-before-the-first-epoch", "healthy", [(1, 90), (2, 40), (3, 41), (4, 40)],
+             "2026-11-17 11:39:00.123456: I tensorflow/core/platform/cpu_feature_guard.cc:210] This TensorFlow binary is optimized\n" + "".join(
+                 f"[2026-11-17 11:{40 + t // 60:02}:{t % 60:02},445][trainer][INFO] - epoch {e}/4 | train/loss 1.47\n"
+                 for e, t in ((1, 30), (2, 70), (3, 111), (4, 151))), None))

@@ -78,7 +78,13 @@ void input_bound(const Case& patient, std::vector<Finding>& findings) {
   for (const Profile& profile : patient.run.profiles) {
     // A first long wait is something else: workers that start, a buffer that fills.
     const size_t from = profile.steps.size() > 2 ? 1 : 0;
-    const double input = phase_total(profile, Phase::input, from), all = steps_total(profile, from);
+    const auto late = late_batches(profile);
+    double input = 0, all = 0;
+    for (size_t i = from; i < profile.steps.size(); ++i) {
+      if (late && late->steps.contains(i)) continue;
+      input += phase_seconds(profile, i, Phase::input);
+      all += profile.steps[i].seconds;
+    }
     if (all <= 0 || input / all < kBound) continue;
     if (input / all > share) share = input / all;
     finding.confidence = 0.92;

@@ -3,59 +3,12 @@
 
 #include <algorithm>
 
-#include "isochron/base/median.h"
 #include "isochron/diagnose/profile_view.h"
 #include "isochron/diagnose/rules.h"
 #include "isochron/diagnose/whole_run.h"
 #include "isochron/timeline/sample_keys.h"
 
 namespace isochron::rules {
-namespace {
-
-bool by_worker_processes(const Profile& profile) {
-  return !ops_where(profile, [](const ProfileOp& op) {
-            return op.name.find("_MultiProcessing") != std::string::npos;
-          }).empty();
-}
-
-// Steps of a trace that wait for their batch far longer than the others: the first of a loader's iterators, whether the
-// trace begins with an epoch or goes on into the next one.
-struct LateBatches {
-  size_t count = 0;
-  double seconds = 0;  // each, beyond what others wait
-  double usual = 0;    // what others wait
-};
-std::optional<LateBatches> late_batches(const Profile& profile) {
-  constexpr double kLonger = 3, kMostly = 0.6;
-  constexpr size_t kFewOf = 4;  // at most one in so many
-  std::vector<double> steps, waits;
-  for (size_t i = 0; i < profile.steps.size(); ++i) {
-    steps.push_back(profile.steps[i].seconds);
-    waits.push_back(phase_seconds(profile, i, Phase::input));
-  }
-  const double usual_step = median_of(steps);
-  LateBatches late;
-  double others = 0, others_waits = 0;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    if (steps[i] > kLonger * usual_step && waits[i] > kMostly * steps[i]) {
-      ++late.count;
-      late.seconds += waits[i];
-    } else {
-      others += steps[i];
-      others_waits += waits[i];
-    }
-  }
-  const size_t rest = steps.size() - late.count;
-  // And where the others wait most of their time, too, the workers are slow, not only late.
-  if (late.count == 0 || rest == 0 || (late.count > 1 && late.count * kFewOf > steps.size()) ||
-      others_waits > kMostly * others)
-    return std::nullopt;
-  late.usual = others_waits / static_cast<double>(rest);
-  late.seconds = late.seconds / static_cast<double>(late.count) - late.usual;
-  return late;
-}
-
-}  // namespace
 
 void input_worker_start(const Case& patient, std::vector<Finding>& findings) {
   if (patient.empty() || patient.total <= 0) return;
@@ -70,12 +23,12 @@ void input_worker_start(const Case& patient, std::vector<Finding>& findings) {
                                            time_text(waits.average()), percent_text(waits.seconds / patient.total)));
   }
   for (const Profile& profile : patient.run.profiles) {
-    const auto late = by_worker_processes(profile) ? late_batches(profile) : std::nullopt;
+    const auto late = late_batches(profile);
     if (!late) continue;
     const double wait = late->seconds;
     finding.evidence.push_back(fmt::format(
         "the trace waits {} for the first batch of its loader workers{}, then {} per batch", time_text(wait),
-        late->count > 1 ? fmt::format(", {} times", late->count) : "", time_text(late->usual)));
+        late->steps.size() > 1 ? fmt::format(", {} times", late->steps.size()) : "", time_text(late->usual)));
     finding.confidence = 0.9;
     if (first_only) {
       finding.seconds = std::min(wait, patient.shape.extra_total);
