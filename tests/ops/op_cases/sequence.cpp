@@ -128,11 +128,11 @@ Tensor all_paths(const Tensor& log_p, const std::vector<std::vector<int64_t>>& l
   return tensor(losses);
 }
 
-OpCase ctc_case() {
+OpCase ctc_case(const char* op) {
   const Tensor scores = points({5, 3, 3}), labels = tensor({{1, 2}, {2, 2}, {1, 9}}), steps = tensor({5, 5, 5}),
                counts = tensor({2, 2, 1});
   const Tensor log_p = log_softmax(scores).eval(), other = tensor({{0, 1}, {1, 1}, {1, 9}});
-  return {.op = "ctc",
+  return {.op = op,
           .known = {{[=] { return ctc(log_p, labels, steps, counts); }, all_paths(log_p, {{1, 2}, {2, 2}, {1}}, 0)},
                     {[=] {
                        return ctc(log_p, other, steps, tensor({2, 2, 0}), 2);
@@ -142,7 +142,7 @@ OpCase ctc_case() {
                     {[=] {
                        return ctc(log_p, labels, tensor({0, 2, 0}), tensor({0, 2, 1}));
                      },
-                     tensor({0.0, static_cast<double>(INFINITY), static_cast<double>(INFINITY)})}},
+                     tensor({0.0, double{INFINITY}, double{INFINITY}}, kReal)}},
           // Probabilities that do not add up to 1 as well.
           .slopes = {{{points({5, 3, 3}, -2, 0)},
                       [=](const Tensors& t) {
@@ -305,7 +305,7 @@ std::vector<OpCase> sequence_cases() {
        .known = {{[] { return sinusoidal_positions(2, 4); },
                   tensor({{0.f, 1.f, 0.f, 1.f}, {0.8414709848f, 0.5403023059f, 0.009999833334f, 0.9999500004f}})}},
        .refusals = {{[] { return sinusoidal_positions(0, 4); }, "ValueError", "needs a length"}}},
-      ctc_case(),
+      ctc_case("ctc"),
   };
 }
 
