@@ -130,6 +130,7 @@ std::optional<Trainer::Look> Trainer::look(const ProcessTree& tree, double now) 
   if (!main) return std::nullopt;
   Look look{activity_of(main->frames), main->epoch, "", main->profiled};
   if (look.activity.phase != Phase::start) look.framework = framework_of(main->frames);
+  if (look.activity.phase == Phase::start) look.epoch.reset();  // nobody trains while a library is loaded
   count_passes(*main, look);
   if (!look.activity.executing) running_looks_ = 0;
   if (look.activity.executing) refine_executing(look.activity, tree.alive().at(pid_).state, now);

@@ -85,6 +85,18 @@ TEST(PythonStack, ShowsFunctionsLinesAndTheEpochOfASleepingProgram) {
   EXPECT_EQ(main->epoch, 5);
 }
 
+TEST(PythonStack, TheEpochOfAVersionCountsNoEpochs) {
+  Python program(
+      "import time\nsource = 'def key(epoch):\\n  print(1, flush=True)\\n  time.sleep(1000)'\n"
+      "exec(compile(source, '/usr/lib/python3/dist-packages/packaging/version.py', 'exec'))\nkey(0)\n");
+  auto python = PythonProcess::attach(program.pid(), nullptr);
+  ASSERT_TRUE(python);
+  const auto main = python->main_thread();
+  ASSERT_TRUE(main);
+  EXPECT_EQ(main->frames[0].code->function, "key");
+  EXPECT_FALSE(main->epoch);
+}
+
 TEST(PythonStack, TellsGeneratorsFromFunctions) {
   Python program(
       "import time\ndef batches():\n  print(1, flush=True)\n  time.sleep(1000)\n  yield 1\ndef train():\n  for b in "
