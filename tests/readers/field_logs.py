@@ -1,37 +1,14 @@
 """Whole logs as projects write them, with what stands around the epochs: headers, tables, evaluations, several loggers."""
 import itertools
 
-LOGS = []
-LATER, FIRST, EVEN, GROWING = (60, 61, 60, 150, 152), (80, 20, 21, 20), (42, 41, 42, 42), (10, 15, 20, 25, 30, 35)
-SYMPTOM = {LATER: "slower-later", FIRST: "slow-first", EVEN: "healthy", GROWING: "slowing"}
+from log_parts import EVEN, FIRST, LATER, Logs, clock, steps
 
-
-def log(name, symptom, epochs, text, cause=None):
-    LOGS.append((name, symptom, list(epochs), text, cause))
-
-
-def each(name, times, line, head="", start=1, tail="", symptom=None, cause=None):
-    """`line(epoch, seconds, seconds so far)` for every epoch."""
-    lines = (line(e, s, t) + "\n" for (e, s), t in zip(enumerate(times, start), itertools.accumulate(times)))
-    log(name, symptom or SYMPTOM[times], times, head + "".join(lines) + tail, cause)
-
-
-def clock(t, hour=9):
-    return f"{hour + int(t) // 3600:02}:{int(t) // 60 % 60:02}:{int(t) % 60:02}"
+LOGS = Logs()
+log, each = LOGS.log, LOGS.each
 
 
 def short(t):
     return f"{int(t) // 60:02}:{int(t) % 60:02}"
-
-
-def steps(times, count, line, points=(0.25, 0.5, 0.75, 1.0)):
-    """`line(epoch, step, seconds a step, seconds so far)` some times an epoch."""
-    begun, text = 0, ""
-    for e, s in enumerate(times, 1):
-        for part in points:
-            text += line(e, int(count * part), s / count, begun + s * part) + "\n"
-        begun += s
-    return text
 
 
 # Medical images, detection, point clouds.
@@ -75,7 +52,7 @@ log("torchtune-glued", "healthy", EVEN, "".join(
     "".join(f"\r{e}|{100 * (e - 1) + i}|Loss: 1.2{i % 10}: {i:3}%|{'█' * (i // 10):10}| {i}/100 [{short(s * i / 100)}<{short(s - s * i / 100)},  2.38it/s]" for i in (1, 30, 70, 100))
     + "\nINFO:torchtune.utils._logging:Saving checkpoint. This may take some time. Retrieving full model state dict...\nINFO:torchtune.utils._logging:Checkpoint saved in 1.20 seconds.\n" for e, s in enumerate(EVEN, 1)))
 log("llama-factory", "stuck", [], "[INFO|trainer.py:2134] 2024-03-01 10:00:00,123 >> ***** Running training *****\n[INFO|trainer.py:2135] 2024-03-01 10:00:00,123 >>   Num examples = 1,000\n[INFO|trainer.py:2136] 2024-03-01 10:00:00,123 >>   Num Epochs = 3\n" + "".join(
-    f"\r{10 * i}%|{'█' * i:10}| {18 * i}/180 [{short(36 * i)}<{short(360 - 36 * i)},  2.00s/it]\n[INFO|2024-03-01 {clock(36 * i, 10)}] llamafactory.train.callbacks:157 >> {{'loss': 1.{9 - i % 9}, 'learning_rate': 4.9e-05, 'epoch': {0.3 * i:.2f}, 'throughput': 812.1}}\n"
+    f"\r{10 * i}%|{'█' * i:10}| {18 * i}/180 [{short(36 * i)}<{short(360 - 36 * i)},  2.00s/it]\n[INFO|2024-03-01 {clock(36 * i, hour=10)}] llamafactory.train.callbacks:157 >> {{'loss': 1.{9 - i % 9}, 'learning_rate': 4.9e-05, 'epoch': {0.3 * i:.2f}, 'throughput': 812.1}}\n"
     for i in range(1, 3)))
 log("axolotl", "healthy", (30, 30, 30), "[2024-03-01 10:00:00,123] [INFO] [axolotl.train.train:141] [PID:4711] [RANK:0] Starting trainer...\n" + "".join(
     f"\r {100 * i // 12}%|{'█' * i}| {10 * i}/120 [{short(7.5 * i)}<{short(90 - 7.5 * i)},  1.33it/s]\r{{'loss': 1.1, 'grad_norm': 0.5, 'learning_rate': 2e-05, 'epoch': {i / 4:.2f}}}\n" for i in range(1, 13)) +

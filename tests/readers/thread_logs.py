@@ -1,19 +1,11 @@
 """Logs as people paste them into issues and notebooks: tutorials, competitions, speech, language models; and how runs die."""
 import itertools
 
-from field_logs import EVEN, FIRST, GROWING, LATER, SYMPTOM, clock, short
+from field_logs import short
+from log_parts import EVEN, FIRST, GROWING, LATER, Logs, clock
 
-LOGS = []
-
-
-def log(name, symptom, epochs, text, cause=None):
-    LOGS.append((name, symptom, list(epochs), text, cause))
-
-
-def each(name, times, line, head="", start=1, tail="", symptom=None, cause=None):
-    """`line(epoch, seconds, seconds so far)` for every epoch."""
-    lines = (line(e, s, t) + "\n" for (e, s), t in zip(enumerate(times, start), itertools.accumulate(times)))
-    log(name, symptom or SYMPTOM[times], times, head + "".join(lines) + tail, cause)
+LOGS = Logs()
+log, each = LOGS.log, LOGS.each
 
 
 def minutes(s):

@@ -1,34 +1,10 @@
 """How trainers of the world print: detection, language models, tuning, tables, and what machines put before each line."""
 import itertools
 
-LOGS = []
-LATER, FIRST, EVEN, GROWING = (60, 61, 60, 150, 152), (80, 20, 21, 20), (42, 41, 42, 42), (10, 15, 20, 25, 30, 35)
-SYMPTOM = {LATER: "slower-later", FIRST: "slow-first", EVEN: "healthy", GROWING: "slowing"}
+from log_parts import EVEN, FIRST, GROWING, LATER, Logs, clock, steps
 
-
-def log(name, symptom, epochs, text, cause=None):
-    LOGS.append((name, symptom, list(epochs), text, cause))
-
-
-def each(name, times, line, head="", start=1, tail="", end="\n", symptom=None):
-    """`line(epoch, seconds, seconds so far)` for every epoch."""
-    lines = (line(e, s, t) + end for (e, s), t in zip(enumerate(times, start), itertools.accumulate(times)))
-    log(name, symptom or SYMPTOM[times], times, head + "".join(lines) + tail)
-
-
-def clock(t, form="{:02}:{:02}:{:02}", hour=9):
-    return form.format(hour + int(t) // 3600, int(t) // 60 % 60, int(t) % 60)
-
-
-def steps(times, count, line, points=(0.25, 0.5, 0.75, 1.0)):
-    """`line(epoch, step, seconds a step, seconds so far)` some times an epoch."""
-    begun, text = 0, ""
-    for e, s in enumerate(times, 1):
-        for part in points:
-            text += line(e, int(count * part), s / count, begun + s * part) + "\n"
-        begun += s
-    return text
-
+LOGS = Logs()
+log, each = LOGS.log, LOGS.each
 
 # Ways to write a time or an epoch.
 each("quotes-for-minutes", LATER, lambda e, s, t: f"epoch {e}/5: loss 0.31 ({s // 60}'{s % 60:02}\")")
