@@ -166,28 +166,45 @@ int64_t saved_at_ns(const std::string& path) {
   }
 }
 
+// A living run may put its next checkpoint in the place of this one between two looks at it: then look again.
+template <class F>
+CheckpointInfo looked_at(const std::string& path, F look) {
+  for (int more = 10;; --more) {
+    const int64_t before = saved_at_ns(path);
+    try {
+      return look();
+    } catch (const FileError&) {
+      if (more == 0 || saved_at_ns(path) == before) throw;
+    }
+  }
+}
+
 }  // namespace
 
 CheckpointInfo read_checkpoint_info(const std::string& given) {
   const std::string path = without_slash(given);
-  CheckpointInfo info = parse_manifest(path, checked_manifest(path), kStateFile);
-  info.path = path;
-  struct stat state {};
-  if (stat((path + "/" + kStateFile).c_str(), &state) != 0)
-    fail<FileError>("checkpoint", "{}: {} is missing", path, kStateFile);
-  if (state.st_size != info.bytes)
-    fail<FileError>("checkpoint", "{}: {} has {} bytes, its manifest says {}", path, kStateFile, state.st_size,
-                    info.bytes);
-  return info;
+  return looked_at(path, [&] {
+    CheckpointInfo info = parse_manifest(path, checked_manifest(path), kStateFile);
+    info.path = path;
+    struct stat state {};
+    if (stat((path + "/" + kStateFile).c_str(), &state) != 0)
+      fail<FileError>("checkpoint", "{}: {} is missing", path, kStateFile);
+    if (state.st_size != info.bytes)
+      fail<FileError>("checkpoint", "{}: {} has {} bytes, its manifest says {}", path, kStateFile, state.st_size,
+                      info.bytes);
+    return info;
+  });
 }
 
 CheckpointInfo verify_checkpoint(const std::string& path) {
-  const CheckpointInfo info = read_checkpoint_info(path);
-  const MappedFile state(info.path + "/" + kStateFile);
-  if (static_cast<int64_t>(state.size()) != info.bytes || crc32c(state.bytes()) != info.crc32c)
-    fail<FileError>("checkpoint", "{}: {} does not match its checksum: bytes have changed since it was written",
-                    info.path, kStateFile);
-  return info;
+  return looked_at(without_slash(path), [&] {
+    const CheckpointInfo info = read_checkpoint_info(path);
+    const MappedFile state(info.path + "/" + kStateFile);
+    if (static_cast<int64_t>(state.size()) != info.bytes || crc32c(state.bytes()) != info.crc32c)
+      fail<FileError>("checkpoint", "{}: {} does not match its checksum: bytes have changed since it was written",
+                      info.path, kStateFile);
+    return info;
+  });
 }
 
 Checkpoint read_checkpoint(const std::string& path) {

@@ -262,12 +262,15 @@ std::vector<Verdict> judge(const RunRecord& run, const EpochUnit& unit) {
              f.seconds >= kMinor * std::max(seconds, 1e-9);
     });
   };
-  // Unevenness without a reason must not hide a first epoch that has one.
+  // Unevenness without a reason must not hide a first epoch that has one and is most of it.
   if (patient.shape.symptom == Symptom::uneven && patient.shape.first_is_slow &&
       !explained(patient.shape.extra_total, false)) {
+    constexpr double kMost = 0.5;  // of what all slow epochs take more
     const EpochShape uneven = patient.shape;
     see_as(shape_of_start(patient));
-    if (!explained(patient.shape.extra_total, false) || starts_as_usual(patient, findings)) see_as(uneven);
+    if (patient.shape.extra_total < kMost * uneven.extra_total || !explained(patient.shape.extra_total, false) ||
+        starts_as_usual(patient, findings))
+      see_as(uneven);
   }
   for (const Symptom symptom : {Symptom::died, Symptom::stuck})
     if (auto verdicts = terminal_verdicts(patient, findings, symptom); !verdicts.empty()) return verdicts;

@@ -85,6 +85,7 @@ ActivityLog::Lead ActivityLog::lead(double from, double to) const {
     lead.seconds += seconds;
     named[a.store] += seconds;
   });
+  if (!training) return {};  // where no step was seen, nothing is known to come before one
   for (const auto& [store, seconds] : named)
     if (seconds > 0.5 * lead.seconds) lead.store = store;
   return lead;

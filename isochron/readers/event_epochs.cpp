@@ -64,7 +64,8 @@ double usual_step(const Points& points) {
 // epoch ends where the next one begins its first step, or where the fraction passes a whole number; after the last one
 // as much is taken to follow as after the one before.
 Points ends_by_counter(const EventSeries& series) {
-  for (const auto& [tag, points] : series.tags) {
+  for (const auto& [tag, scalars] : series.tags) {
+    const Points& points = scalars;  // lambdas can't capture a structured binding
     if (!tag.ends_with("/epoch") && tag != "epoch") continue;
     const auto falls = [](const ScalarPoint& a, const ScalarPoint& b) { return b.value < a.value || b.wall < a.wall; };
     const auto whole = [](const ScalarPoint& p) { return p.value == std::floor(p.value); };
