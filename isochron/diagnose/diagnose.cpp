@@ -301,12 +301,19 @@ std::vector<Verdict> judge(const RunRecord& run, const EpochUnit& unit) {
     return rank(patient, a, whole, own_share) > rank(patient, b, whole, own_share);
   });
 
-  if (!explained(whole, symptom == Symptom::slow_overall) && noise_of_shared_machine(patient)) {
-    Verdict verdict = healthy(patient);
-    verdict.confidence = 0.5;
-    verdict.summary = fmt::format("{} epochs of about {}, uneven on a machine that others keep busy",
-                                  patient.epochs().size(), time_text(patient.shape.usual));
-    return {verdict};
+  if (!explained(whole, symptom == Symptom::slow_overall)) {
+    const bool others = noise_of_shared_machine(patient);
+    if (others || speed_of_machine_changes(patient)) {
+      Verdict verdict = healthy(patient);
+      verdict.confidence = 0.5;
+      verdict.summary =
+          fmt::format("{} epochs of about {}, {}", patient.epochs().size(), time_text(patient.shape.usual),
+                      others ? "uneven on a machine that others keep busy"
+                             : fmt::format("some up to {:.1f}x as long: the same steps took more CPU time "
+                                           "then, as on cores whose speed changes",
+                                           patient.shape.ratio));
+      return {verdict};
+    }
   }
 
   std::vector<Verdict> verdicts;

@@ -318,6 +318,24 @@ bool noise_of_shared_machine(const Case& patient) {
   return used && *used > 0.5 * cpus && patient.shape.ratio < kLargestRatio;
 }
 
+bool speed_of_machine_changes(const Case& patient) {
+  constexpr double kLargestRatio = 1.6, kMost = 0.6;
+  const Symptom symptom = patient.shape.symptom;
+  if (!patient.watched() || symptom == Symptom::slowing || patient.shape.ratio >= kLargestRatio) return false;
+  const auto steps = patient.explained_by({Phase::forward, Phase::backward, Phase::update});
+  if (!steps || *steps < kMost * patient.shape.extra_total) return false;
+  const auto busy = [&](size_t i) -> std::optional<double> {
+    const auto cpu = patient.growth(sample_key::cpu_seconds, i);
+    return cpu ? std::optional(*cpu / std::max(patient.epoch(i).seconds, 1e-9)) : std::nullopt;
+  };
+  const auto usual = patient.usually(busy);
+  const auto slow = patient.slow_epochs();
+  return usual && !slow.empty() && std::all_of(slow.begin(), slow.end(), [&](size_t i) {
+           const auto cores = busy(i);
+           return cores && *cores > 0.85 * *usual;
+         });
+}
+
 EpochShape shape_without_start(const Case& patient) {
   EpochShape shape = shape_without(patient, [&](size_t i) { return i == 0 ? patient.shape.first_overhead : 0; });
   shape.first_overhead = patient.shape.first_overhead;

@@ -90,6 +90,10 @@ std::optional<double> cores_of_others(const Case& patient);
 // two and a half: on such a machine equal epochs do.
 bool noise_of_shared_machine(const Case& patient);
 
+// Slow epochs compute the same, only for somewhat longer: their extra time lies in the steps, and the run kept its
+// cores as busy as ever. So it looks where the clock or other guests of a host change how fast the cores are.
+bool speed_of_machine_changes(const Case& patient);
+
 // The shape of the epochs had the first been as short as the next ones.
 EpochShape shape_without_start(const Case& patient);
 

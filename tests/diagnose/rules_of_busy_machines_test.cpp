@@ -18,6 +18,27 @@ TEST(Rules, MoreContendersOnCoresThatAreTakenAnyway) {
   for (const Verdict& verdict : diagnose(run)) EXPECT_NE(verdict.cause, Cause::machine_contention);
 }
 
+// Cores of a virtual machine are now faster, now slower: the same steps take more CPU time, and nothing else is told.
+TEST(Rules, CoresWhoseSpeedChangesAreNoFaultOfTheRun) {
+  const auto steady = [](std::vector<double> seconds, const std::function<double(size_t)>& cores) {
+    RunRecord run = run_of(seconds);
+    for (size_t i = 0; i < seconds.size(); ++i) {
+      phase(run, i, Phase::forward, 0.35 * seconds[i]);
+      phase(run, i, Phase::backward, 0.6 * seconds[i]);
+    }
+    count(run, sample_key::cpu_seconds, cores);
+    return run;
+  };
+  const auto all = [](size_t) { return 1.9; };
+  expect(steady({4.2, 4.1, 3.2, 4.4, 5.3, 5.9, 5.1}, all), Symptom::healthy, Cause::none);
+  expect(steady({3.8, 2.9, 2.6, 2.6}, all), Symptom::healthy, Cause::none);
+  // Twice as long is more than that, and so is time in which the run did not compute.
+  EXPECT_NE(diagnose(steady({4.2, 4.1, 4.2, 4.4, 9.3, 4.2, 4.1}, all))[0].symptom, Symptom::healthy);
+  EXPECT_NE(
+      diagnose(steady({4.2, 4.1, 3.2, 4.4, 5.3, 5.9, 5.1}, [](size_t i) { return i < 4 ? 1.9 : 1.2; }))[0].symptom,
+      Symptom::healthy);
+}
+
 // Others are looked at twice a second. An epoch that nobody looked at is not one without others.
 TEST(Rules, EpochsTooShortForALookAreNotWithoutOthers) {
   RunRecord run = run_of({0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 1.6, 1.6, 1.6});
