@@ -230,18 +230,24 @@ Verdict healthy(const Case& patient) {
   return verdict;
 }
 
-// Waiting for data has a reason. Where that is known, its seconds are not told twice.
-void leave_to_reasons(std::vector<Finding>& findings) {
+// Waiting for data has a reason. Seconds of those that are known, in every epoch or in single ones.
+double known_reasons(const std::vector<Finding>& findings, bool overall) {
   constexpr double kKnown = 0.6;  // confidence
   constexpr Cause kReasons[] = {Cause::input_cold_read,    Cause::input_shuffle_fill, Cause::input_cache_fill,
                                 Cause::input_worker_start, Cause::resume_skip,        Cause::memory_leak};
-  for (Finding& waiting : findings) {
-    if (waiting.cause != Cause::input_bound) continue;
-    for (const Finding& reason : findings)
-      if (std::find(std::begin(kReasons), std::end(kReasons), reason.cause) != std::end(kReasons) &&
-          reason.overall == waiting.overall && reason.confidence >= kKnown)
-        waiting.seconds = std::max(0.0, waiting.seconds - reason.seconds);
-  }
+  double seconds = 0;
+  for (const Finding& reason : findings)
+    if (std::find(std::begin(kReasons), std::end(kReasons), reason.cause) != std::end(kReasons) &&
+        reason.overall == overall && reason.confidence >= kKnown)
+      seconds += reason.seconds;
+  return seconds;
+}
+
+// Seconds that have a reason are not told twice.
+void leave_to_reasons(std::vector<Finding>& findings) {
+  for (Finding& waiting : findings)
+    if (waiting.cause == Cause::input_bound)
+      waiting.seconds = std::max(0.0, waiting.seconds - known_reasons(findings, waiting.overall));
 }
 
 std::vector<Verdict> judge(const RunRecord& run, const EpochUnit& unit) {
@@ -288,11 +294,15 @@ std::vector<Verdict> judge(const RunRecord& run, const EpochUnit& unit) {
     if (findings.empty()) return {healthy(patient)};
   } else {
     // What slows every epoch alike does not explain why some are slower, but may be much more time than they lost.
-    for (Finding& finding : findings)
-      if (finding.overall && patient.dwarfs_extra(finding.seconds) && finding.confidence >= 0.75) {
+    // Of waiting for data, what single epochs waited for another reason is not alike.
+    for (const Finding& finding : findings) {
+      const double alike =
+          finding.seconds - (finding.cause == Cause::input_bound ? known_reasons(findings, /*overall=*/false) : 0);
+      if (finding.overall && patient.dwarfs_extra(alike) && finding.confidence >= 0.75) {
         symptom = Symptom::slow_overall;
         whole = patient.total;
       }
+    }
     std::erase_if(findings, [&](const Finding& f) { return f.overall != (symptom == Symptom::slow_overall); });
   }
   leave_to_reasons(findings);

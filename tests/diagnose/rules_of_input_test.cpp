@@ -82,5 +82,19 @@ TEST(RulesOfInput, BatchesSkippedAfterResumingComeBeforeTheFirstStepToo) {
   expect(run, Symptom::slow_first, Cause::resume_skip);
 }
 
+// The batches skipped after resuming are waited for in the first epoch alone, whatever all epochs wait. As a watch saw
+// it.
+TEST(RulesOfInput, WaitsOfAResumedFirstEpochAreNotThoseOfAll) {
+  RunRecord run = run_of({4.9, 1.98, 2.56, 2.03, 2.28});
+  const double input[] = {4.5, 0.52, 1.31, 0.39, 1.1};
+  for (size_t i = 0; i < 5; ++i) {
+    phase(run, i, Phase::input, input[i]);
+    phase(run, i, Phase::forward, run.epochs[i].seconds - input[i]);
+    run.epochs[i].index += 7;
+  }
+  run.facts.push_back({"resume", "loaded out/last.pt", "output:1", 0});
+  expect(run, Symptom::slow_first, Cause::resume_skip);
+}
+
 }  // namespace
 }  // namespace isochron
