@@ -51,20 +51,28 @@ class GatherKernel final : public IndexKernel {
  public:
   explicit GatherKernel(const Layout& layout) : IndexKernel("gather", layout) {}
   void run(const KernelFrame& f) const override {
-    const size_t bytes = static_cast<size_t>(layout_.inner) * size_of(layout_.dtype);
-    const Share share = share_of(f, layout_.outer * layout_.count);
-    for (int64_t r = share.begin; r < share.end; ++r) {
+    const auto size = static_cast<int64_t>(size_of(layout_.dtype));
+    const int64_t rows = layout_.outer * layout_.count, row_bytes = layout_.inner * size;
+    // Of few long rows each thread takes the columns that it multiplies with its part of the weights (gemm_part).
+    const bool by_columns = layout_.inner >= kLongerThanMany * rows;
+    const Share mine = by_columns ? Share{0, rows} : share_of(f, rows);
+    const Share bytes = by_columns ? share_of(f, row_bytes, 64) : Share{0, row_bytes};
+    const auto width = static_cast<size_t>(bytes.end - bytes.begin);
+    for (int64_t r = mine.begin; r < mine.end; ++r) {
       const int64_t at = r % layout_.count, index = layout_.index(f.inputs[1], at);
-      std::byte* to = f.out<std::byte>() + static_cast<size_t>(r) * bytes;
+      std::byte* to = f.out<std::byte>() + r * row_bytes + bytes.begin;
       if (layout_.valid(index)) {
         const int64_t slice = r / layout_.count * layout_.extent + index;
-        std::memcpy(to, f.in<std::byte>(0) + static_cast<size_t>(slice) * bytes, bytes);
+        std::memcpy(to, f.in<std::byte>(0) + slice * row_bytes + bytes.begin, width);
       } else {
-        std::memset(to, 0, bytes);
+        std::memset(to, 0, width);
         f.report(at, static_cast<double>(index));
       }
     }
   }
+
+ private:
+  static constexpr int64_t kLongerThanMany = 8;
 };
 
 template <class T>

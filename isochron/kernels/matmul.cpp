@@ -71,6 +71,10 @@ class GemmKernel final : public Kernel {
       bytes = std::max(bytes, kernels::gemm_scratch_bytes(shape_of(variant), threads));
     return bytes;
   }
+  size_t shared_bytes(int threads) const override {
+    return splits_depth(threads) ? kernels::gemm_parts_bytes(p_.shape, threads) : 0;
+  }
+  int stages() const override { return splits_depth(2) ? 2 : 1; }
   int variants() const override {
     constexpr int64_t kWorthATrial = 1'000'000;  // multiply-adds
     const GemmShape& s = p_.shape;
@@ -93,6 +97,11 @@ class GemmKernel final : public Kernel {
                   .gate = epilogue_.gate ? f.inputs[gate_] : nullptr,
                   .column_sums = epilogue_.column_sums ? f.outputs[1] : nullptr};
     const GemmShape shape = shape_of(f.variant);
+    if (splits_depth(f.threads)) {
+      if (f.stage == 0) return kernels::gemm_part(shape, args, f.shared, f.scratch, f.thread, f.threads);
+      return kernels::gemm_add_parts(shape, args, f.shared, f.thread, f.threads);
+    }
+    if (f.stage > 0) return;
     if (count_ == 1) return kernels::gemm(shape, args, f.scratch, f.thread, f.threads);
     if (regular_a_ && regular_b_)
       return kernels::batched_gemm(shape, args, count_, strides_, f.scratch, f.thread, f.threads);
@@ -108,6 +117,9 @@ class GemmKernel final : public Kernel {
   }
 
  private:
+  bool splits_depth(int threads) const {
+    return threads > 1 && count_ == 1 && !epilogue_.column_sums && kernels::gemm_splits_depth(p_.shape);
+  }
   GemmShape shape_of(int variant) const {
     GemmShape shape = p_.shape;
     shape.blocking = static_cast<kernels::GemmBlocking>(variant);

@@ -207,6 +207,24 @@ struct Model {
 
 const std::vector<float> kAdamScalars = {0.01f, 1.0f, 0.9f, 0.1f, 0.999f, 0.001f, 1e-7f, 0.1f, 0.001f, 0.0f, 0.0f};
 
+TEST(Update, EveryElementMovesOnceWhateverTheThreads) {
+  float scalars[kUpdateScalars] = {};
+  scalars[kLr] = scalars[kGradScale] = 1;
+  for (int threads = 1; threads <= 5; ++threads) {
+    std::vector<std::vector<float>> values, grads;
+    std::vector<TensorSlices<float>> tensors;
+    for (const size_t size : {10, 5000, 1023, 0, 4096, 1, 100000, 7, 2048}) {
+      std::vector<float>& value = values.emplace_back(size, 3.0f);
+      const std::vector<float>& grad = grads.emplace_back(size, 1.0f);
+      tensors.push_back({value.data(), grad.data(), nullptr, nullptr, nullptr, static_cast<int64_t>(size)});
+    }
+    for (int thread = 0; thread < threads; ++thread)
+      update_tensors({}, tensors.data(), static_cast<int64_t>(tensors.size()), scalars, thread, threads);
+    for (const std::vector<float>& value : values)
+      for (const float moved : value) ASSERT_EQ(moved, 2.0f) << value.size() << " on " << threads << " threads";
+  }
+}
+
 // One call over all tensors, blocks of a product and the outer product itself must give the same bits.
 TEST(Update, BlocksAndOuterProductsEqualTheWholeUpdate) {
   const UpdateRule rule{.method = UpdateMethod::adam};

@@ -115,6 +115,28 @@ TEST(Large, GatherAndScatterAddAreEachOthersCounterpart) {
   });
 }
 
+TEST(Large, FewLongRowsArePickedAndMultipliedByPartsOfTheirLength) {
+  with_threads([] {
+    for (const int64_t rows : {1, 2, 9}) {
+      const Tensor x = numbers({20, 785}, DType::float32), w = numbers({785, 300}, DType::float32, 2);
+      const Tensor picks = random_integers({rows}, 0, 20, 3).eval();
+      const Tensor product = relu(matmul(gather(x, picks), w) + 1 - 2'000'000.0f).eval();
+      const std::vector<double> from = x.to_vector<double>(), weights = w.to_vector<double>();
+      const std::vector<int64_t> index = picks.to_vector<int64_t>();
+      const std::vector<double> got = product.to_vector<double>();
+      for (int64_t r = 0; r < rows; ++r)
+        for (int64_t j = 0; j < 300; ++j) {
+          double sum = 0;
+          for (int64_t k = 0; k < 785; ++k)
+            sum += from[static_cast<size_t>(index[static_cast<size_t>(r)] * 785 + k)] *
+                   weights[static_cast<size_t>(k * 300 + j)];
+          ASSERT_EQ(got[static_cast<size_t>(r * 300 + j)], std::max(sum + 1 - 2'000'000, 0.0)) << r << ", " << j;
+        }
+    }
+    EXPECT_THROW(gather(zeros({20, 4000}), tensor({3, 20})).eval(), IndexError);
+  });
+}
+
 TEST(Large, SumsOverAnyAxesOfAnyDType) {
   const Shape shape{5, 40, 3, 30};
   with_threads([&] {

@@ -186,6 +186,21 @@ void sum_columns(const Product<T>& p) {
 }
 
 template <class T>
+void run_add_parts(const Product<T>& p, const PartialSums<T>& parts) {
+  const hn::ScalableTag<T> d;
+  for (int64_t row = 0; row < p.m; ++row) {
+    const T* first = parts.first + row * parts.ld;
+    for_vectors(d, p.n, [&](int64_t j, auto part) HWY_ATTR {
+      auto sum = part.load(d, first + j);
+      for (int i = 1; i < parts.count; ++i) sum = hn::Add(sum, part.load(d, first + i * parts.distance + j));
+      if (p.bias) sum = hn::Add(sum, part.load(d, p.bias + j));
+      part.store(sum, d, p.c + row * p.ldc + j);
+    });
+  }
+  if (p.residual || p.gate || needs_epilogue(p)) finish(p, 0, p.m, 0, p.n, false, true);
+}
+
+template <class T>
 void run(const Product<T>& p, void* scratch) {
   if (p.m <= 0 || p.n <= 0) return;
   T* space = static_cast<T*>(scratch);

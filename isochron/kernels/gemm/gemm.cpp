@@ -124,6 +124,11 @@ size_t block_scratch(const GemmShape& shape, const Block& block) {
   });
 }
 
+// The part of k that a thread takes: whole groups of the rows of B that a single row is multiplied with at a time.
+Share depth_of(const GemmShape& shape, int thread, int threads) { return share_of(shape.k, 8, thread, threads); }
+// Of C, by one thread; the next thread's begin on another line.
+int64_t part_elements(const GemmShape& shape) { return (shape.m * shape.n + 15) / 16 * 16; }
+
 GemmArgs batch_item(const GemmShape& shape, GemmArgs args, const BatchStrides& strides, int64_t item) {
   const int64_t size = static_cast<int64_t>(size_of(shape.dtype));
   args.a = static_cast<const char*>(args.a) + item * strides.a * size;
@@ -139,6 +144,11 @@ GemmArgs batch_item(const GemmShape& shape, GemmArgs args, const BatchStrides& s
 
 size_t gemm_scratch_bytes(const GemmShape& shape, int threads) {
   size_t bytes = block_scratch(shape, block_of(shape, 0, 1));  // batched_gemm may give a thread whole products
+  if (gemm_splits_depth(shape)) {
+    GemmShape part = shape;
+    part.k = depth_of(shape, 0, threads).end;
+    bytes = std::max(bytes, block_scratch(part, block_of(part, 0, 1)));
+  }
   for (int thread = 0; thread < threads; ++thread)
     bytes = std::max(bytes, block_scratch(shape, block_of(shape, thread, threads)));
   return bytes;
@@ -147,6 +157,44 @@ size_t gemm_scratch_bytes(const GemmShape& shape, int threads) {
 void gemm(const GemmShape& shape, const GemmArgs& args, void* scratch, int thread, int threads) {
   check(shape, args, thread, threads);
   run_block(shape, args, block_of(shape, thread, threads), scratch);
+}
+
+bool gemm_splits_depth(const GemmShape& shape) {
+  constexpr int64_t kDeep = 256, kDeeperThanTall = 8, kMostElements = 128 * 1024;
+  return !shape.trans_a && !shape.trans_b && shape.k >= std::max(kDeep, kDeeperThanTall * shape.m) &&
+         shape.m * shape.n <= kMostElements;
+}
+
+size_t gemm_parts_bytes(const GemmShape& shape, int threads) {
+  return static_cast<size_t>(part_elements(shape) * threads) * size_of(shape.dtype);
+}
+
+void gemm_part(const GemmShape& shape, const GemmArgs& args, void* parts, void* scratch, int thread, int threads) {
+  check(shape, args, thread, threads);
+  const Share depth = depth_of(shape, thread, threads);
+  const auto size = static_cast<int64_t>(size_of(shape.dtype));
+  GemmShape part = shape;
+  part.k = depth.end - depth.begin;
+  const GemmArgs part_args{.a = static_cast<const char*>(args.a) + depth.begin * size,
+                           .b = static_cast<const char*>(args.b) + depth.begin * args.ldb * size,
+                           .c = static_cast<char*>(parts) + thread * part_elements(shape) * size,
+                           .lda = args.lda,
+                           .ldb = args.ldb,
+                           .ldc = shape.n};
+  run_block(part, part_args, block_of(part, 0, 1), scratch);
+}
+
+void gemm_add_parts(const GemmShape& shape, const GemmArgs& args, const void* parts, int thread, int threads) {
+  check(shape, args, thread, threads);
+  ISO_CHECK(!args.accumulate && !args.column_sums);
+  const Block block = block_of(shape, thread, threads);
+  visit_float(shape.dtype, [&]<class T>(Type<T>) {
+    const PartialSums<T> sums{.first = static_cast<const T*>(parts) + block.rows.begin * shape.n + block.cols.begin,
+                              .ld = shape.n,
+                              .distance = part_elements(shape),
+                              .count = threads};
+    add_parts(product_of<T>(shape, args, block), sums);
+  });
 }
 
 void batched_gemm(const GemmShape& shape, const GemmArgs& args, int64_t batch, const BatchStrides& strides,

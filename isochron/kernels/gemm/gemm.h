@@ -65,6 +65,15 @@ struct GemmArgs {
 size_t gemm_scratch_bytes(const GemmShape& shape, int threads);
 void gemm(const GemmShape& shape, const GemmArgs& args, void* scratch, int thread, int threads);
 
+// Few rows times a deep B: each thread takes a part of k instead of a part of C, and with it the rows of B that it
+// writes when a step updates them; a line another CPU wrote takes many times as long to read, and to write again. Every
+// thread calls gemm_part, all meet, and every thread calls gemm_add_parts. `parts` is memory of all threads,
+// gemm_parts_bytes() long and 64-byte aligned; scratch as for gemm. Without accumulate and column_sums.
+bool gemm_splits_depth(const GemmShape& shape);
+size_t gemm_parts_bytes(const GemmShape& shape, int threads);
+void gemm_part(const GemmShape& shape, const GemmArgs& args, void* parts, void* scratch, int thread, int threads);
+void gemm_add_parts(const GemmShape& shape, const GemmArgs& args, const void* parts, int thread, int threads);
+
 // `batch` products of one shape; operand i starts at base + i * stride elements, stride 0 repeats the operand.
 // pre_activation, residual and gate move with C, bias is the same for all; no column_sums. Scratch as for gemm.
 struct BatchStrides {

@@ -7,6 +7,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace isochron::kernels::HWY_NAMESPACE {
 void run_f64(const Product<double>& product, void* scratch) { run(product, scratch); }
+void add_parts_f64(const Product<double>& product, const PartialSums<double>& parts) { run_add_parts(product, parts); }
 size_t scratch_bytes_f64(const Product<double>& product) { return scratch_bytes(product); }
 }  // namespace isochron::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -14,8 +15,12 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace isochron::kernels {
 HWY_EXPORT(run_f64);
+HWY_EXPORT(add_parts_f64);
 HWY_EXPORT(scratch_bytes_f64);
 void run_product(const Product<double>& product, void* scratch) { HWY_DYNAMIC_DISPATCH(run_f64)(product, scratch); }
+void add_parts(const Product<double>& product, const PartialSums<double>& parts) {
+  HWY_DYNAMIC_DISPATCH(add_parts_f64)(product, parts);
+}
 size_t product_scratch_bytes(const Product<double>& product) {
   return HWY_DYNAMIC_DISPATCH(scratch_bytes_f64)(product);
 }

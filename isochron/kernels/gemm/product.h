@@ -36,6 +36,17 @@ TileFunction activation_function(GemmActivation activation, DType dtype);
 void run_product(const Product<float>& product, void* scratch);
 void run_product(const Product<double>& product, void* scratch);
 
+// C of the product is the sum of `count` parts of `distance` elements, each (rows, ld) from its C's place on, and what
+// follows the sums; A and B are not looked at.
+template <class T>
+struct PartialSums {
+  const T* first;
+  int64_t ld, distance;
+  int count;
+};
+void add_parts(const Product<float>& product, const PartialSums<float>& parts);
+void add_parts(const Product<double>& product, const PartialSums<double>& parts);
+
 // Scratch that run_product needs for these m, n, k and transpositions (pointers are not looked at).
 size_t product_scratch_bytes(const Product<float>& product);
 size_t product_scratch_bytes(const Product<double>& product);

@@ -92,14 +92,17 @@ void BlockUpdate<T>::apply(int64_t offset, int64_t param_ld, int64_t rows, int64
 template <class T>
 void update_tensors(const UpdateRule& rule, const TensorSlices<T>* tensors, int64_t count, const T* scalars, int thread,
                     int threads) {
-  int64_t total = 0;
-  for (int64_t i = 0; i < count; ++i) total += tensors[i].size;
-  const Share mine = share_of(total, kGrain, thread, threads);
-  int64_t first = 0;  // of the tensor, among all elements
-  for (int64_t i = 0; i < count && first < mine.end; first += tensors[i++].size) {
+  // A thread keeps to its part of a tensor, the one whose gradient it worked out; small tensors are dealt in turn.
+  int next = 0;
+  for (int64_t i = 0; i < count; ++i) {
     const TensorSlices<T>& t = tensors[i];
-    const int64_t begin = std::max<int64_t>(0, mine.begin - first), size = std::min(t.size, mine.end - first) - begin;
-    if (size > 0) BlockUpdate<T>(rule, t, scalars).apply(begin, size, 1, size, t.grad + begin, size);
+    Share mine = share_of(t.size, kGrain, thread, threads);
+    if (t.size < threads * kGrain) {
+      mine = next == thread ? Share{0, t.size} : Share{0, 0};
+      next = (next + 1) % threads;
+    }
+    const int64_t size = mine.end - mine.begin;
+    if (size > 0) BlockUpdate<T>(rule, t, scalars).apply(mine.begin, size, 1, size, t.grad + mine.begin, size);
   }
 }
 
