@@ -190,7 +190,9 @@ Signature signature_of(const Walk& walk) {
 
 Graph graph_from(const Walk& walk, const std::vector<bool>& lifted) {
   Graph graph;
-  graph.nodes.reserve(walk.leaves.size() + walk.nodes.size());
+  // With room for what passes add: moving all nodes to new memory takes as long as several passes.
+  const size_t count = walk.leaves.size() + walk.nodes.size();
+  graph.nodes.reserve(count + count / 4);
   for (const Value& leaf : walk.leaves)
     graph.add_input(leaf.spec(), leaf.node->role == LeafRole::none ? LeafRole::data : leaf.node->role);
   std::vector<int32_t> place(walk.nodes.size());
