@@ -173,6 +173,19 @@ void add_options(Arguments& arguments) {
           "registers on as many threads.");
 }
 
+// Options that would change nothing are refused.
+void check_options(bool by_fit, bool keeps_files) {
+  const std::pair<const char*, bool> of_fit[] = {{"--no-timeline", options.no_timeline},
+                                                 {"--profile", options.profile},
+                                                 {"--trace", !options.trace.empty()},
+                                                 {"--record", !options.record.empty()},
+                                                 {"--estimate", options.estimate}};
+  for (const auto& [name, given] : of_fit)
+    if (given && !by_fit) fail<ValueError>("bench", "{} has no {}: it does not train by fit()", options.workload, name);
+  if (!options.folder.empty() && !keeps_files)
+    fail<ValueError>("bench", "{} has no --folder: it makes no files", options.workload);
+}
+
 int run() {
   if (options.threads > 0) set_num_threads(options.threads);
   for (const std::string& file : {options.trace, options.record})
@@ -182,11 +195,13 @@ int run() {
   const std::string& folder = options.folder.empty() ? temporary.path() : options.folder;
   for (const BenchStudy& study : studies()) {
     if (study.name != w) continue;
+    check_options(false, true);
     study.run(folder, options.epochs > 0 ? options.epochs : study.usual_epochs, options.json);
     return exit_code::success;
   }
   for (const BenchPipeline& pipeline : pipelines()) {
     if (pipeline.name != w) continue;
+    check_options(false, true);
     print_pipeline(w, pipeline.run(folder, options.epochs > 0 ? options.epochs : pipeline.usual_passes), options.json);
     return exit_code::success;
   }
@@ -194,6 +209,7 @@ int run() {
                                   [&](const BenchWorkload& workload) { return workload.name == w; });
   if (found == workloads().end())
     fail<ValueError>("bench", "unknown workload \"{}\"{}", w, did_you_mean(w, workload_names()));
+  check_options(found->by_fit, false);
   if (options.profile || !options.trace.empty()) profile = std::make_unique<profiler::Profile>();
   const BenchResult result = found->run(options.epochs > 0 ? options.epochs : found->usual_epochs);
   const double rss = static_cast<double>(resident_bytes()) / (1 << 20);

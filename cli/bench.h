@@ -28,6 +28,7 @@ struct BenchWorkload {
   std::string_view name;
   int usual_epochs;
   BenchResult (*run)(int epochs);
+  bool by_fit = true;  // trains by bench_train(), so that it can be recorded, profiled and estimated
 };
 
 struct RegisteredWorkloads {

@@ -69,7 +69,7 @@ BenchResult lengths(int epochs) {
 }
 
 const RegisteredWorkloads registered{
-    {"transformer", 5, transformer}, {"lstm", 4, lstm_layers}, {"lengths", 3, lengths}};
+    {"transformer", 5, transformer}, {"lstm", 4, lstm_layers}, {"lengths", 3, lengths, false}};
 
 }  // namespace
 }  // namespace isochron::cli

@@ -63,6 +63,13 @@ class Report(unittest.TestCase):
         (self.folder / "cut.json").write_text((self.folder / "a.json").read_text()[:100])
         self.assertEqual(isochron("report", self.folder / "cut.json").returncode, 2)
 
+    def test_bench_refuses_options_that_would_change_nothing(self):
+        for workload, option in (("lengths", "--record"), ("soak", "--trace"), ("pipeline-csv", "--estimate"), ("linreg", "--folder")):
+            value = [] if option == "--estimate" else [self.folder / "file"]
+            out = isochron("bench", workload, option, *value)
+            self.assertEqual(out.returncode, 2)
+            self.assertIn(f"{workload} has no {option}", out.stderr)
+
     def test_bench_writes_a_record_and_a_trace(self):
         out = isochron("bench", "linreg", "--epochs", 3, "--record", self.folder / "run.json", "--trace", self.folder / "trace.json")
         self.assertEqual(out.returncode, 0, out.stderr)
