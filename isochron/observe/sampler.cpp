@@ -90,6 +90,7 @@ void Sampler::look(double now) {
     log_.add(now, elapsed, look->activity);
     if (!look->framework.empty()) ++frameworks_seen_[std::string(look->framework)];
     if (look->epoch) last_epoch_look_ = now;
+    if (look->activity.phase != Phase::start) left_epochs_ = !look->epoch && !epochs_seen_.empty();
     if (look->profiled != profiled_ && profiler_changes_.size() < 1000) profiler_changes_.push_back(now);
     profiled_ = look->profiled;
     if (look->epoch && (epochs_seen_.empty() || epochs_seen_.back().value != *look->epoch) &&

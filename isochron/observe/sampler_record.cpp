@@ -27,10 +27,10 @@ std::string text_of(const Activity& activity) {
 
 }  // namespace
 
-void Sampler::fill(RunRecord& run) const {
+void Sampler::fill(RunRecord& run, bool ended) const {
   run.samples = store_.samples();
   add_framework(run);
-  add_epochs(run);
+  add_epochs(run, ended);
   add_first_epoch(run);
   run.spans = log_.spans(kShortestSpan);
   if (run.spans.size() > kMaxSpans) run.spans.resize(kMaxSpans);
@@ -82,15 +82,15 @@ void Sampler::add_input_facts(RunRecord& run) const {
 }
 
 // Output that names no epochs, only the last one (Lightning on a pipe), or none at all (--pid): a variable called epoch
-// in the training loop counts them.
-void Sampler::add_epochs(RunRecord& run) const {
+// in the training loop counts them. The last of them ends where the loop was seen last.
+void Sampler::add_epochs(RunRecord& run, bool ended) const {
   const bool lightning = run.framework == "lightning";
   if (run.open_epoch || epochs_seen_.size() < 2 || run.epochs.size() > (lightning ? 1 : 0)) return;
   const int64_t base = epochs_seen_.front().value;
   std::vector<EpochChange> changes = epochs_seen_;
   const bool finished =
       std::any_of(run.facts.begin(), run.facts.end(), [](const Fact& f) { return f.key == "finished"; });
-  if (lightning && finished) changes.push_back({last_epoch_look_, changes.back().value + 1});
+  if (ended || left_epochs_ || (lightning && finished)) changes.push_back({last_epoch_look_, changes.back().value + 1});
   run.epochs.clear();
   for (size_t i = 0; i + 1 < changes.size(); ++i) {
     if (changes[i].value < base || changes[i + 1].value != changes[i].value + 1) continue;

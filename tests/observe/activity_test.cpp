@@ -32,6 +32,16 @@ TEST(Activity, ImportInsideAForwardPassIsAnImport) {
   EXPECT_EQ(activity.user, "train.py:41 Net.forward");
 }
 
+TEST(Activity, LoadingACompilerIsNoCompiling) {
+  const Activity activity = activity_of(stack({{"lib/torch/_dynamo/source.py", "<module>"},
+                                               kImport,
+                                               {"lib/torch/_compile.py", "_disable_dynamo"},
+                                               {"lib/torch/optim/optimizer.py", "Optimizer.add_param_group"},
+                                               {"/home/me/train.py", "<module>"}}));
+  EXPECT_EQ(activity.phase, Phase::start);
+  EXPECT_EQ(activity.what, "import torch");
+}
+
 TEST(Activity, TrainingWhileItsModuleIsImportedIsNoImport) {
   const Activity activity = activity_of(stack({{"lib/torch/optim/adam.py", "Adam.step"},
                                                {"/home/me/train.py", "<module>"},

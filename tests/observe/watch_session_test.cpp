@@ -94,10 +94,11 @@ raise SystemExit(4)
 }
 
 TEST(WatchSession, EpochsOfASilentProgramComeFromItsLoop) {
-  const Watched watched("import time\nfor epoch in range(4):\n  time.sleep(0.4)\n");
-  ASSERT_GE(watched.run.epochs.size(), 3u);
+  const Watched watched("import time\nfor epoch in range(4):\n  time.sleep(0.4)\ntime.sleep(1)\n");
+  ASSERT_EQ(watched.run.epochs.size(), 4u);
   EXPECT_EQ(watched.run.epochs[0].index, 1);
-  EXPECT_EQ(watched.run.epochs[2].index, 3);
+  EXPECT_EQ(watched.run.epochs[3].index, 4);
+  EXPECT_NEAR(watched.run.epochs[3].seconds, 0.4, 0.2);
   EXPECT_EQ(watched.fact("epochs.from"), "a variable of the training loop");
 }
 
