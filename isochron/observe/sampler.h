@@ -75,6 +75,8 @@ class Sampler {
   void add_framework(RunRecord& run) const;
   void add_epochs(RunRecord& run, bool ended) const;
   void add_first_epoch(RunRecord& run) const;
+  std::vector<Epoch> epochs_of_loop(bool ended) const;
+  void mend_late_output(RunRecord& run, bool ended) const;
 
   int pid_;
   ProcessTree tree_;

@@ -102,6 +102,22 @@ TEST(WatchSession, EpochsOfASilentProgramComeFromItsLoop) {
   EXPECT_EQ(watched.fact("epochs.from"), "a variable of the training loop");
 }
 
+// As Python does that writes into a pipe: all at the end.
+TEST(WatchSession, EpochsToldAtTheEndHaveTheTimesOfTheLoop) {
+  const Watched watched(R"(
+import time
+lines = []
+for epoch in range(4):
+    start = time.time()
+    time.sleep(1.2 if epoch == 2 else 0.4)
+    lines.append(f"epoch {epoch}: loss {1 / (epoch + 1):.3f}")
+print("\n".join(lines))
+)");
+  ASSERT_EQ(watched.run.epochs.size(), 4u);
+  for (const Epoch& epoch : watched.run.epochs)
+    EXPECT_NEAR(epoch.seconds, epoch.index == 3 ? 1.2 : 0.4, 0.25) << "epoch " << epoch.index;
+}
+
 TEST(WatchSession, ADeadlockOfTwoThreadsIsToldAndEnded) {
   const Watched watched(R"(
 import threading, time
