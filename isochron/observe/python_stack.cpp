@@ -42,7 +42,8 @@ bool may_hold_python(const std::string& path) {
 
 bool is_user_file(const std::string& path) {
   return !path.empty() && path[0] != '<' && path.find("site-packages/") == std::string::npos &&
-         path.find("dist-packages/") == std::string::npos && path.find("/lib/python3") == std::string::npos;
+         path.find("dist-packages/") == std::string::npos && path.find("/lib/python3") == std::string::npos &&
+         path.find("/__autograph_generated_file") == std::string::npos;  // TensorFlow's translation of a function
 }
 
 std::optional<PythonProcess> PythonProcess::attach(int pid, std::string* why_not) {

@@ -42,6 +42,15 @@ TEST(Activity, LoadingACompilerIsNoCompiling) {
   EXPECT_EQ(activity.what, "import torch");
 }
 
+TEST(Activity, TranslatedFunctionsAreNotTheUsersFiles) {
+  const Activity activity =
+      activity_of(stack({{"lib/tensorflow/python/framework/ops.py", "Graph._create_op_internal"},
+                         {"/tmp/__autograph_generated_file3_8fh96_.py", "outer_factory.<locals>.tf__step"},
+                         {"lib/tensorflow/python/framework/func_graph.py", "func_graph_from_py_func"},
+                         {"/home/me/train.py", "<module>"}}));
+  EXPECT_EQ(activity.user, "train.py:41 <module>");
+}
+
 TEST(Activity, TrainingWhileItsModuleIsImportedIsNoImport) {
   const Activity activity = activity_of(stack({{"lib/torch/optim/adam.py", "Adam.step"},
                                                {"/home/me/train.py", "<module>"},

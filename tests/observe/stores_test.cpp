@@ -82,6 +82,9 @@ TEST(SourceLines, IdentifiersTellWhereInputGoes) {
   EXPECT_EQ(store_named_in(""), Store::none);
   EXPECT_EQ(call_in("pickle.dump(state, f)").phase, Phase::checkpoint);
   EXPECT_EQ(call_in("x = np.frombuffer(zlib.decompress(blob), 'uint8')").what, "zlib.decompress");
+  EXPECT_EQ(call_in("rows.append([float(v) for v in line.split(',')])").phase, Phase::input);
+  EXPECT_EQ(call_in("x = torch.tensor([encode(w) for w in words])").phase, Phase::input);
+  EXPECT_EQ(call_in("for x in data.split(64):").phase, Phase::other);
   EXPECT_EQ(call_in("loss = criterion(out, y)").phase, Phase::other);
 }
 
