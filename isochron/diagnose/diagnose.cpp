@@ -357,9 +357,11 @@ std::vector<Verdict> diagnose_epochs(const RunRecord& run, const EpochUnit& unit
   const Verdict& answer = alone.front();
   const bool found = answer.cause != Cause::none && answer.cause != Cause::unknown;
   if (!found || answer.confidence < kCertain || answer.share < kMost) return verdicts;
-  // The cause is certain anyway; how even short epochs would have been is not.
-  if (answer.cause == first.cause && (first.symptom == Symptom::slow_overall || answer.symptom == Symptom::uneven))
-    return verdicts;
+  // The cause is certain anyway; what shape short epochs would have had is not. Noise makes a shape uneven, and puts a
+  // step into a trend, not the other way round.
+  const bool clearer = (first.symptom == Symptom::uneven && answer.symptom != Symptom::uneven) ||
+                       (first.symptom == Symptom::slower_later && answer.symptom == Symptom::slowing);
+  if (answer.cause == first.cause && !clearer) return verdicts;
   alone.front().summary = "without the waits for cores that other programs used, " + alone.front().summary;
   return alone;
 }

@@ -256,6 +256,19 @@ TEST(Rules, TheRunsOwnTimeOnABusyMachine) {
   EXPECT_THAT(diagnose(run)[0].summary, testing::StartsWith("without the waits for cores"));
 }
 
+TEST(Rules, ATrendIsNoStepForWhatOthersTook) {
+  // Own times of short epochs are told by few readings: here they jump where the epochs themselves grow.
+  const std::vector<double> times = {0.6, 1.1, 1.7, 1.2, 2.1, 2.5, 2.2, 3.05}, own = {.2, .2, .7, .6, .7, .7, .7, .8};
+  RunRecord run = run_of(times);
+  for (size_t i = 0; i < times.size(); ++i) phase(run, i, Phase::log, times[i] - 0.4);
+  count(run, sample_key::cpu_seconds, [&](size_t i) { return own[i] / times[i]; });
+  count(run, sample_key::run_delay_seconds, [&](size_t i) { return 1 - own[i] / times[i]; });
+  count(run, sample_key::other_cpu_seconds, [](size_t) { return 1.5; });
+  count(run, sample_key::write_chars, [&](size_t i) { return 1.4e6 * static_cast<double>(i + 1) / times[i]; });
+  sample(run, [](Sample& now, size_t) { now.values[sample_key::cpus] = 2; });
+  expect(run, Symptom::slowing, Cause::disk_temp_growth);
+}
+
 TEST(Rules, EpochOfWhichSomeStepsWereProfiled) {
   RunRecord run = run_of({0.40, 0.47, 0.37, 1.07, 0.41, 0.37});
   run.facts.push_back({"profiler.start", "profiler_start", "log:4", {}, 4});
