@@ -416,6 +416,14 @@ std::string_view training_framework(const std::map<std::string, int>& looks) {
   return "";
 }
 
+std::string_view loaded_framework(std::span<const std::string> files) {
+  const auto loaded = [&](std::string_view library) {
+    return std::any_of(files.begin(), files.end(), [&](const std::string& file) { return contains(file, library); });
+  };
+  const bool torch = loaded("/libtorch_cpu."), tensorflow = loaded("/libtensorflow_cc.");
+  return torch == tensorflow ? "" : torch ? "torch" : "tensorflow";
+}
+
 WorkerStage worker_stage(const std::vector<PythonFrame>& frames) {
   // Merely importing that module does not make a worker.
   const auto loop = std::find_if(frames.begin(), frames.end(), [](const PythonFrame& frame) {

@@ -102,6 +102,7 @@ class Sampler {
   std::optional<double> subnormal_share_;
   int open_files_ = 0, sockets_ = 0;
   std::string why_no_stacks_;
+  std::string loaded_framework_;                // by its library
   std::map<std::string, int> frameworks_seen_;  // looks that found its code on the stack
   double last_epoch_look_ = 0;                  // when the loop was seen last
   bool left_epochs_ = false;                    // it was not seen any more after that

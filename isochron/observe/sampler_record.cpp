@@ -56,6 +56,7 @@ void Sampler::fill(RunRecord& run, bool ended) const {
 void Sampler::add_framework(RunRecord& run) const {
   if (!run.framework.empty() && run.framework != "tensorflow" && run.framework != "torch") return;
   if (const auto name = training_framework(frameworks_seen_); !name.empty()) run.framework = name;
+  if (run.framework.empty()) run.framework = loaded_framework_;
 }
 
 // Long waits in stages of tf.data that fill up: what TensorFlow's own log says only after ten seconds.

@@ -228,6 +228,14 @@ TEST(Rules, CheckpointInTheSlowEpochs) {
   expect(run, Symptom::uneven, Cause::disk_checkpoint);
 }
 
+TEST(Rules, ACheckpointInEveryEpochThatGrows) {
+  RunRecord run = run_of({1.2, 1.4, 1.6, 1.8, 2.0, 2.2});
+  for (size_t i = 0; i < 6; ++i) phase(run, i, Phase::checkpoint, 0.2 * static_cast<double>(i + 1));
+  expect(run, Symptom::slowing, Cause::disk_checkpoint);
+  EXPECT_THAT(diagnose(run)[0].summary,
+              testing::HasSubstr("saving took 200 ms of a usual epoch and 1.2 s of the last slow one"));
+}
+
 TEST(Rules, RewrittenFileThatGrows) {
   RunRecord run = run_of({1.0, 1.5, 2.0, 2.5, 3.0});
   count(run, sample_key::write_chars, [](size_t i) { return 5e6 * static_cast<double>(i + 1); });

@@ -32,6 +32,14 @@ TEST(Activity, ImportInsideAForwardPassIsAnImport) {
   EXPECT_EQ(activity.user, "train.py:41 Net.forward");
 }
 
+TEST(Activity, ALoadedLibraryTellsTheFrameworkIfThereIsOne) {
+  const std::string torch = "/venv/torch/lib/libtorch_cpu.so", tensorflow = "/venv/tensorflow/libtensorflow_cc.so.2";
+  EXPECT_EQ(loaded_framework(std::vector<std::string>{"/lib/libc.so.6", torch}), "torch");
+  EXPECT_EQ(loaded_framework(std::vector<std::string>{tensorflow}), "tensorflow");
+  EXPECT_EQ(loaded_framework(std::vector<std::string>{torch, tensorflow}), "");
+  EXPECT_EQ(loaded_framework({}), "");
+}
+
 TEST(Activity, LoadingACompilerIsNoCompiling) {
   const Activity activity = activity_of(stack({{"lib/torch/_dynamo/source.py", "<module>"},
                                                kImport,
