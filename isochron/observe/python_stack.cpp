@@ -179,11 +179,14 @@ bool PythonProcess::walk(uint64_t thread, PythonThread& out) {
       if (out.main && code->batch_slot >= 0)
         out.batch = integer_at(memory_.pointer(frame + static_cast<uint64_t>(layout_->frame_locals) +
                                                8 * static_cast<uint64_t>(code->batch_slot)));
+      if (out.main && code->user && !torch_profiler_)
+        seek_torch_profiler(field<uint64_t>(block, layout_->frame_globals));
       if (out.main && !out.epoch && code->module && code->user)
         out.epoch = global_epoch(field<uint64_t>(block, layout_->frame_globals));
     }
     frame = previous;
   }
+  out.profiled = out.profiled || (out.main && torch_profiler_is_on());
   return !out.frames.empty();
 }
 
@@ -314,6 +317,34 @@ std::optional<int64_t> PythonProcess::global_epoch(uint64_t globals) {
   if (cached.keys != table->keys || cached.entries != table->entries)
     cached = {table->keys, table->entries, find_global(*table, names_an_epoch)};
   return cached.value_address ? integer_at(memory_.pointer(cached.value_address)) : std::nullopt;
+}
+
+uint64_t PythonProcess::global_value(uint64_t globals, std::string_view name) {
+  const auto table = global_table(globals);
+  const uint64_t at = table ? find_global(*table, [&](std::string_view other) { return other == name; }) : 0;
+  return at ? memory_.pointer(at) : 0;
+}
+
+void PythonProcess::seek_torch_profiler(uint64_t globals) {
+  constexpr uint64_t kModuleDict = 16;  // of a module object
+  const auto table = global_table(globals);
+  if (!table || std::exchange(sought_torch_[globals], table->entries) == table->entries) return;
+  uint64_t variables = globals;
+  for (const std::string_view name : {"torch", "autograd", "profiler"}) {
+    const uint64_t module = global_value(variables, name);
+    variables = module ? memory_.pointer(module + kModuleDict) : 0;
+    if (!variables) return;
+  }
+  torch_profiler_ = variables;
+}
+
+bool PythonProcess::torch_profiler_is_on() {
+  const auto table = torch_profiler_ ? global_table(torch_profiler_) : std::nullopt;
+  if (!table) return false;
+  if (profiler_flag_.keys != table->keys || profiler_flag_.entries != table->entries)
+    profiler_flag_ = {table->keys, table->entries,
+                      find_global(*table, [](std::string_view name) { return name == "_is_profiler_enabled"; })};
+  return profiler_flag_.value_address && integer_at(memory_.pointer(profiler_flag_.value_address)) == 1;
 }
 
 std::optional<std::string> PythonProcess::text_variable(const PythonFrame& frame, std::string_view name) {

@@ -57,7 +57,7 @@ struct PythonThread {
   std::vector<PythonFrame> frames;  // innermost first
   std::optional<int64_t> epoch;     // value of a variable called epoch in the innermost frame that has one
   size_t epoch_frame = 0;           // that one, where there is one
-  bool profiled = false;         // calls a profiler or tracer at every function: cProfile, torch.profiler with stacks
+  bool profiled = false;         // calls a profiler or tracer at every function (cProfile), or torch's profiler is on
   std::optional<int64_t> batch;  // Lightning's number of the batch within its epoch
 };
 
@@ -93,6 +93,11 @@ class PythonProcess {
   std::string string_at(uint64_t address);
   std::optional<int64_t> integer_at(uint64_t address);
   std::optional<int64_t> global_epoch(uint64_t globals);
+  // Looks for torch.autograd.profiler among the variables of a module, from its own `torch` on.
+  void seek_torch_profiler(uint64_t globals);
+  bool torch_profiler_is_on();
+  // The value of a module's variable of this name; 0 where there is none.
+  uint64_t global_value(uint64_t globals, std::string_view name);
   // Addresses of the names of a function's variables, in the order of their slots.
   std::vector<uint64_t> local_names(uint64_t names);
 
@@ -125,6 +130,9 @@ class PythonProcess {
   std::string outermost_;  // function at the bottom of the main thread's stack
   std::unordered_map<uint64_t, CachedCode> codes_;
   std::unordered_map<uint64_t, CachedGlobal> globals_;
+  uint64_t torch_profiler_ = 0;                         // the dictionary of that module
+  CachedGlobal profiler_flag_;                          // its variable that says whether one is on
+  std::unordered_map<uint64_t, int64_t> sought_torch_;  // modules and how many variables they had then
 };
 
 }  // namespace isochron::observe
