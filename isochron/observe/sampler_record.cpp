@@ -171,8 +171,8 @@ void Sampler::add_profilers(RunRecord& run) const {
     on = !on;
     const auto epoch =
         std::find_if(run.epochs.begin(), run.epochs.end(), [&](const Epoch& e) { return time < e.start + e.seconds; });
-    run.facts.push_back({on ? "profiler.start" : "profiler.stop", "a profiler is on",
-                         "its memory", time, epoch == run.epochs.end() ? 0 : epoch->index});
+    run.facts.push_back({on ? "profiler.start" : "profiler.stop", "a profiler is on", "its memory", time,
+                         epoch == run.epochs.end() ? 0 : epoch->index});
   }
 }
 
