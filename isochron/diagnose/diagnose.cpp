@@ -55,9 +55,9 @@ std::string shape_text(const Case& patient, Symptom symptom) {
     case Symptom::uneven:
       return fmt::format("{} took {:.1f}x the usual {}", patient.epochs_text(patient.slow_epochs()), shape.ratio,
                          one_of(patient, shape.usual));
-    default:
+    default:  // on average: shares and waits beside it are those of all of them
       return fmt::format("{} {}{} of about {}", how_many(patient), patient.unit.word, how_many(patient) == 1 ? "" : "s",
-                         one_of(patient, shape.usual));
+                         one_of(patient, patient.total / static_cast<double>(patient.epochs().size())));
   }
 }
 

@@ -236,6 +236,13 @@ TEST(Rules, ACheckpointInEveryEpochThatGrows) {
               testing::HasSubstr("saving took 200 ms of a usual epoch and 1.2 s of the last slow one"));
 }
 
+TEST(Rules, EpochsThatAllWaitAreToldByTheirAverage) {
+  RunRecord run = run_of({4.5, 4.5, 4.7, 3.6, 2.9});
+  for (size_t i = 0; i < 5; ++i) phase(run, i, Phase::input, 0.9 * run.epochs[i].seconds);
+  expect(run, Symptom::slow_overall, Cause::input_bound);
+  EXPECT_THAT(diagnose(run)[0].summary, testing::StartsWith("5 epochs of about 4.0 s; "));
+}
+
 TEST(Rules, RewrittenFileThatGrows) {
   RunRecord run = run_of({1.0, 1.5, 2.0, 2.5, 3.0});
   count(run, sample_key::write_chars, [](size_t i) { return 5e6 * static_cast<double>(i + 1); });
