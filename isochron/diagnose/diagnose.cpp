@@ -55,9 +55,9 @@ std::string shape_text(const Case& patient, Symptom symptom) {
     case Symptom::uneven:
       return fmt::format("{} took {:.1f}x the usual {}", patient.epochs_text(patient.slow_epochs()), shape.ratio,
                          one_of(patient, shape.usual));
-    default:
+    default:  // on average: shares and waits beside it are those of all of them
       return fmt::format("{} {}{} of about {}", how_many(patient), patient.unit.word, how_many(patient) == 1 ? "" : "s",
-                         one_of(patient, shape.usual));
+                         one_of(patient, patient.total / static_cast<double>(patient.epochs().size())));
   }
 }
 
@@ -357,9 +357,11 @@ std::vector<Verdict> diagnose_epochs(const RunRecord& run, const EpochUnit& unit
   const Verdict& answer = alone.front();
   const bool found = answer.cause != Cause::none && answer.cause != Cause::unknown;
   if (!found || answer.confidence < kCertain || answer.share < kMost) return verdicts;
-  // The cause is certain anyway; how even short epochs would have been is not.
-  if (answer.cause == first.cause && (first.symptom == Symptom::slow_overall || answer.symptom == Symptom::uneven))
-    return verdicts;
+  // The cause is certain anyway; what shape short epochs would have had is not. Noise makes a shape uneven, and puts a
+  // step into a trend, not the other way round.
+  const bool clearer = (first.symptom == Symptom::uneven && answer.symptom != Symptom::uneven) ||
+                       (first.symptom == Symptom::slower_later && answer.symptom == Symptom::slowing);
+  if (answer.cause == first.cause && !clearer) return verdicts;
   alone.front().summary = "without the waits for cores that other programs used, " + alone.front().summary;
   return alone;
 }

@@ -363,19 +363,27 @@ std::string package_of(const std::string& path) {
   return path.substr(slash == std::string::npos ? 0 : slash + 1, end - (slash == std::string::npos ? 0 : slash + 1));
 }
 
+// The outermost import names the package.
+std::string import_name(const std::vector<PythonFrame>& frames) {
+  auto first = frames.rbegin();
+  while (first != frames.rend() && !is_import_machinery(*first)) ++first;
+  while (first != frames.rend() && is_import_machinery(*first)) ++first;
+  return first == frames.rend() ? "a module" : package_of(first->code->file);
+}
+
 // The package imported, when the time goes into an import: everything inside the innermost import is
 // module code, or the machinery itself. A training loop that runs while its module is imported is none.
 std::optional<std::string> import_of(const std::vector<PythonFrame>& frames) {
   const auto innermost = std::find_if(frames.begin(), frames.end(), is_import_machinery);
   if (innermost == frames.end()) return std::nullopt;
   const std::span<const PythonFrame> inside(frames.begin(), innermost);
+  // Libraries do not train while they are loaded, even those that compile (PyTorch loads its compiler late).
+  const bool own = inside.empty() || roles_of(inside.back()).user;
+  if (!own) return import_name(frames);
   if (outermost(reading, inside) || outermost(computing, inside) || outermost(compiling, inside)) return std::nullopt;
   for (const PythonFrame& frame : inside)
     if (roles_of(frame).executor || roles_of(frame).fits) return std::nullopt;
-  auto first = frames.rbegin();  // the outermost import names the package
-  while (first != frames.rend() && !is_import_machinery(*first)) ++first;
-  while (first != frames.rend() && is_import_machinery(*first)) ++first;
-  return first == frames.rend() ? "a module" : package_of(first->code->file);
+  return import_name(frames);
 }
 
 const Word* outermost_word(const std::vector<PythonFrame>& frames) {
@@ -406,6 +414,14 @@ std::string_view training_framework(const std::map<std::string, int>& looks) {
   for (const std::string_view name : family)
     if (seen(name) >= kEnough) return name;
   return "";
+}
+
+std::string_view loaded_framework(std::span<const std::string> files) {
+  const auto loaded = [&](std::string_view library) {
+    return std::any_of(files.begin(), files.end(), [&](const std::string& file) { return contains(file, library); });
+  };
+  const bool torch = loaded("/libtorch_cpu."), tensorflow = loaded("/libtensorflow_cc.");
+  return torch == tensorflow ? "" : torch ? "torch" : "tensorflow";
 }
 
 WorkerStage worker_stage(const std::vector<PythonFrame>& frames) {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,9 @@ std::string_view framework_of(const std::vector<PythonFrame>& frames);
 // and TensorFlow's, so a few looks at it are enough for the more special name, but the other family may merely have
 // been called for something. Empty: too few looks.
 std::string_view training_framework(const std::map<std::string, int>& looks);
+
+// The one whose library a process has loaded, for programs that are seldom seen in its code; empty: none, or two.
+std::string_view loaded_framework(std::span<const std::string> files);
 
 // What a data-loader worker of PyTorch does: not yet in its loop, in what its loop begins with (worker_init_fn), or
 // loading.

@@ -42,7 +42,8 @@ bool may_hold_python(const std::string& path) {
 
 bool is_user_file(const std::string& path) {
   return !path.empty() && path[0] != '<' && path.find("site-packages/") == std::string::npos &&
-         path.find("dist-packages/") == std::string::npos && path.find("/lib/python3") == std::string::npos;
+         path.find("dist-packages/") == std::string::npos && path.find("/lib/python3") == std::string::npos &&
+         path.find("/__autograph_generated_file") == std::string::npos;  // TensorFlow's translation of a function
 }
 
 std::optional<PythonProcess> PythonProcess::attach(int pid, std::string* why_not) {
@@ -170,18 +171,22 @@ bool PythonProcess::walk(uint64_t thread, PythonThread& out) {
             line_of(layout_->lines, code->line_table.data(), code->line_table.size(), code->first_line, offset);
         known->offset = offset;
       }
-      out.frames.push_back({code, known->line});
+      out.frames.push_back({code, known->line, frame});
+      if (!out.epoch) out.epoch_frame = out.frames.size() - 1;
       if (out.main && !out.epoch && code->epoch_slot >= 0)
         out.epoch = integer_at(memory_.pointer(frame + static_cast<uint64_t>(layout_->frame_locals) +
                                                8 * static_cast<uint64_t>(code->epoch_slot)));
       if (out.main && code->batch_slot >= 0)
         out.batch = integer_at(memory_.pointer(frame + static_cast<uint64_t>(layout_->frame_locals) +
                                                8 * static_cast<uint64_t>(code->batch_slot)));
+      if (out.main && code->user && !torch_profiler_)
+        seek_torch_profiler(field<uint64_t>(block, layout_->frame_globals));
       if (out.main && !out.epoch && code->module && code->user)
         out.epoch = global_epoch(field<uint64_t>(block, layout_->frame_globals));
     }
     frame = previous;
   }
+  out.profiled = out.profiled || (out.main && torch_profiler_is_on());
   return !out.frames.empty();
 }
 
@@ -219,14 +224,19 @@ PythonProcess::CachedCode* PythonProcess::code_at(uint64_t address) {
   return &(codes_[address] = {file, name, lines, looks_, code});
 }
 
-void PythonProcess::find_epoch_slot(uint64_t names, PythonCode& code) {
+std::vector<uint64_t> PythonProcess::local_names(uint64_t names) {
   const uint64_t count = std::min<uint64_t>(memory_.pointer(names + 16), 256);
   std::vector<uint64_t> addresses(count);
-  if (count == 0 || !memory_.read(names + 24, addresses.data(), count * 8)) return;
+  if (count == 0 || !memory_.read(names + 24, addresses.data(), count * 8)) return {};
+  return addresses;
+}
+
+void PythonProcess::find_epoch_slot(uint64_t names, PythonCode& code) {
+  const std::vector<uint64_t> addresses = local_names(names);
   // Versions of packages have an epoch, too, and are compared while libraries are loaded.
   if (code.file.find("packaging/") != std::string::npos) return;
   const bool lightning = code.file.ends_with("loops/training_epoch_loop.py") && code.function.ends_with("advance");
-  for (uint64_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < addresses.size(); ++i) {
     const std::string name = string_at(addresses[i]);
     if (lightning && name == "batch_idx") code.batch_slot = static_cast<int>(i);
     if (names_an_epoch(name)) {
@@ -270,34 +280,91 @@ std::optional<int64_t> PythonProcess::integer_at(uint64_t address) {
   return value;
 }
 
-std::optional<int64_t> PythonProcess::global_epoch(uint64_t globals) {
-  const uint64_t keys = memory_.pointer(globals + 32);
+std::optional<PythonProcess::GlobalTable> PythonProcess::global_table(uint64_t globals) {
+  GlobalTable table{.keys = memory_.pointer(globals + 32)};
   uint8_t header[40];
-  if (keys == 0 || !memory_.read(keys, header, sizeof header)) return std::nullopt;
+  if (table.keys == 0 || !memory_.read(table.keys, header, sizeof header)) return std::nullopt;
   const bool compact = layout_->minor >= 11;
-  const auto entries = static_cast<int64_t>(field<uint64_t>(header, compact ? 24 : 32));
-  if (entries <= 0 || entries > 4096) return std::nullopt;
+  table.entries = static_cast<int64_t>(field<uint64_t>(header, compact ? 24 : 32));
+  if (table.entries <= 0 || table.entries > 4096) return std::nullopt;
+  if (compact) {
+    table.first = table.keys + 32 + (uint64_t{1} << (field<uint8_t>(header, 9) & 31));
+    if (field<uint8_t>(header, 10) != 0)
+      table.entry_size = 16, table.key_at = 0;  // all keys are strings: no hashes kept
+  } else {
+    const uint64_t slots = field<uint64_t>(header, 8);
+    table.first = table.keys + 40 + slots * (slots <= 0xff ? 1 : slots <= 0xffff ? 2 : 4);
+  }
+  return table;
+}
+
+uint64_t PythonProcess::find_global(const GlobalTable& table, const std::function<bool(std::string_view)>& fits) {
+  std::vector<uint8_t> entries(static_cast<size_t>(table.entries) * table.entry_size);
+  if (!memory_.read(table.first, entries.data(), entries.size())) return 0;
+  for (uint64_t at = entries.size(); at > 0;) {
+    at -= table.entry_size;
+    uint64_t key;
+    std::memcpy(&key, entries.data() + at + table.key_at, sizeof key);
+    if (fits(string_at(key))) return table.first + at + table.key_at + 8;
+  }
+  return 0;
+}
+
+std::optional<int64_t> PythonProcess::global_epoch(uint64_t globals) {
+  const auto table = global_table(globals);
+  if (!table) return std::nullopt;
   CachedGlobal& cached = globals_[globals];
-  if (cached.keys != keys || cached.entries != entries) {
-    uint64_t first, entry_size = 24, key_at = 8;
-    if (compact) {
-      first = keys + 32 + (uint64_t{1} << (field<uint8_t>(header, 9) & 31));
-      if (field<uint8_t>(header, 10) != 0) entry_size = 16, key_at = 0;  // all keys are strings: no hashes kept
-    } else {
-      const uint64_t slots = field<uint64_t>(header, 8);
-      first = keys + 40 + slots * (slots <= 0xff ? 1 : slots <= 0xffff ? 2 : 4);
-    }
-    std::vector<uint8_t> table(static_cast<size_t>(entries) * entry_size);
-    if (!memory_.read(first, table.data(), table.size())) return std::nullopt;
-    cached = {keys, entries, 0};
-    for (int64_t i = 0; i < entries; ++i) {
-      uint64_t key;
-      std::memcpy(&key, table.data() + static_cast<size_t>(i) * entry_size + key_at, 8);
-      if (names_an_epoch(string_at(key)))
-        cached.value_address = first + static_cast<uint64_t>(i) * entry_size + key_at + 8;
+  if (cached.keys != table->keys || cached.entries != table->entries)
+    cached = {table->keys, table->entries, find_global(*table, names_an_epoch)};
+  return cached.value_address ? integer_at(memory_.pointer(cached.value_address)) : std::nullopt;
+}
+
+uint64_t PythonProcess::global_value(uint64_t globals, std::string_view name) {
+  const auto table = global_table(globals);
+  const uint64_t at = table ? find_global(*table, [&](std::string_view other) { return other == name; }) : 0;
+  return at ? memory_.pointer(at) : 0;
+}
+
+void PythonProcess::seek_torch_profiler(uint64_t globals) {
+  constexpr uint64_t kModuleDict = 16;  // of a module object
+  const auto table = global_table(globals);
+  if (!table || std::exchange(sought_torch_[globals], table->entries) == table->entries) return;
+  uint64_t variables = globals;
+  for (const std::string_view name : {"torch", "autograd", "profiler"}) {
+    const uint64_t module = global_value(variables, name);
+    variables = module ? memory_.pointer(module + kModuleDict) : 0;
+    if (!variables) return;
+  }
+  torch_profiler_ = variables;
+}
+
+bool PythonProcess::torch_profiler_is_on() {
+  const auto table = torch_profiler_ ? global_table(torch_profiler_) : std::nullopt;
+  if (!table) return false;
+  if (profiler_flag_.keys != table->keys || profiler_flag_.entries != table->entries)
+    profiler_flag_ = {table->keys, table->entries,
+                      find_global(*table, [](std::string_view name) { return name == "_is_profiler_enabled"; })};
+  return profiler_flag_.value_address && integer_at(memory_.pointer(profiler_flag_.value_address)) == 1;
+}
+
+std::optional<std::string> PythonProcess::text_variable(const PythonFrame& frame, std::string_view name) {
+  const auto is_it = [&](std::string_view other) { return other == name; };
+  uint64_t key = 0, value = 0;
+  if (frame.code->module) {
+    const auto table = global_table(memory_.pointer(frame.address + static_cast<uint64_t>(layout_->frame_globals)));
+    if (const uint64_t at = table ? find_global(*table, is_it) : 0)
+      key = memory_.pointer(at - 8), value = memory_.pointer(at);
+  } else {
+    const uint64_t code = memory_.pointer(frame.address + static_cast<uint64_t>(layout_->frame_code));
+    uint64_t at = frame.address + static_cast<uint64_t>(layout_->frame_locals);
+    for (const uint64_t local : local_names(memory_.pointer(code + static_cast<uint64_t>(layout_->code_local_names)))) {
+      if (is_it(string_at(local))) key = local, value = memory_.pointer(at);
+      at += 8;
     }
   }
-  return cached.value_address ? integer_at(memory_.pointer(cached.value_address)) : std::nullopt;
+  // A text is of the type that names have.
+  if (value == 0 || memory_.pointer(value + 8) != memory_.pointer(key + 8)) return std::nullopt;
+  return string_at(value);
 }
 
 }  // namespace isochron::observe

@@ -13,9 +13,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -46,6 +48,7 @@ bool is_user_file(const std::string& path);
 struct PythonFrame {
   std::shared_ptr<const PythonCode> code;
   int line = 0;
+  uint64_t address = 0;  // in its process
 };
 
 struct PythonThread {
@@ -53,7 +56,8 @@ struct PythonThread {
   bool main = false;
   std::vector<PythonFrame> frames;  // innermost first
   std::optional<int64_t> epoch;     // value of a variable called epoch in the innermost frame that has one
-  bool profiled = false;         // calls a profiler or tracer at every function: cProfile, torch.profiler with stacks
+  size_t epoch_frame = 0;           // that one, where there is one
+  bool profiled = false;         // calls a profiler or tracer at every function (cProfile), or torch's profiler is on
   std::optional<int64_t> batch;  // Lightning's number of the batch within its epoch
 };
 
@@ -68,6 +72,8 @@ class PythonProcess {
   std::optional<PythonThread> main_thread();
   // All threads, the main one first. The main thread's epoch is looked for, others' are not.
   std::vector<PythonThread> threads();
+  // The text that a variable of a frame just seen holds; nullopt where there is none of that name, or no text in it.
+  std::optional<std::string> text_variable(const PythonFrame& frame, std::string_view name);
 
  private:
   PythonProcess(int pid, const PythonLayout* layout, uint64_t runtime, uint64_t code_type);
@@ -87,6 +93,23 @@ class PythonProcess {
   std::string string_at(uint64_t address);
   std::optional<int64_t> integer_at(uint64_t address);
   std::optional<int64_t> global_epoch(uint64_t globals);
+  // Looks for torch.autograd.profiler among the variables of a module, from its own `torch` on.
+  void seek_torch_profiler(uint64_t globals);
+  bool torch_profiler_is_on();
+  // The value of a module's variable of this name; 0 where there is none.
+  uint64_t global_value(uint64_t globals, std::string_view name);
+  // Addresses of the names of a function's variables, in the order of their slots.
+  std::vector<uint64_t> local_names(uint64_t names);
+
+  // The entries of a module's dictionary.
+  struct GlobalTable {
+    uint64_t keys = 0;
+    int64_t entries = -1;
+    uint64_t first = 0, entry_size = 24, key_at = 8;
+  };
+  std::optional<GlobalTable> global_table(uint64_t globals);
+  // Where the value of the last variable lies whose name fits; 0 where there is none.
+  uint64_t find_global(const GlobalTable& table, const std::function<bool(std::string_view)>& fits);
   void find_epoch_slot(uint64_t names, PythonCode& code);
 
   struct CachedGlobal {
@@ -107,6 +130,9 @@ class PythonProcess {
   std::string outermost_;  // function at the bottom of the main thread's stack
   std::unordered_map<uint64_t, CachedCode> codes_;
   std::unordered_map<uint64_t, CachedGlobal> globals_;
+  uint64_t torch_profiler_ = 0;                         // the dictionary of that module
+  CachedGlobal profiler_flag_;                          // its variable that says whether one is on
+  std::unordered_map<uint64_t, int64_t> sought_torch_;  // modules and how many variables they had then
 };
 
 }  // namespace isochron::observe

@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "isochron/base/clock.h"
+#include "isochron/observe/elf_symbols.h"
 #include "isochron/observe/float_probe.h"
 #include "isochron/observe/open_files.h"
 #include "isochron/timeline/sample_keys.h"
@@ -90,6 +91,7 @@ void Sampler::look(double now) {
     log_.add(now, elapsed, look->activity);
     if (!look->framework.empty()) ++frameworks_seen_[std::string(look->framework)];
     if (look->epoch) last_epoch_look_ = now;
+    if (look->activity.phase != Phase::start) left_epochs_ = !look->epoch && !epochs_seen_.empty();
     if (look->profiled != profiled_ && profiler_changes_.size() < 1000) profiler_changes_.push_back(now);
     profiled_ = look->profiled;
     if (look->epoch && (epochs_seen_.empty() || epochs_seen_.back().value != *look->epoch) &&
@@ -150,6 +152,11 @@ void Sampler::look_at_numbers(double now) {
   if (!trainer_.pid() || now < next_numbers_) return;
   const double before = own_cpu_seconds();
   subnormal_share_ = subnormal_share(trainer_.pid());
+  if (loaded_framework_.empty()) {
+    std::vector<std::string> files;
+    for (MappedFile& file : mapped_files(trainer_.pid())) files.push_back(std::move(file.path));
+    loaded_framework_ = loaded_framework(files);
+  }
   const double cost = own_cpu_seconds() - before;
   next_numbers_ = now + std::max(kNumbersEvery, std::min(now / kBeginning, cost / kNumbersCost));
 }

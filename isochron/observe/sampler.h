@@ -46,7 +46,8 @@ class Sampler {
   StallFinding explain(double now, double silence);
 
   // Adds samples, spans, facts, and by epoch the seconds of each phase.
-  void fill(RunRecord& run) const;
+  // `ended`: the command has come to its end by itself.
+  void fill(RunRecord& run, bool ended = false) const;
 
   // The processes of the tree that live now.
   std::vector<int> pids() const;
@@ -72,8 +73,10 @@ class Sampler {
   void add_profilers(RunRecord& run) const;
   void add_input_facts(RunRecord& run) const;
   void add_framework(RunRecord& run) const;
-  void add_epochs(RunRecord& run) const;
+  void add_epochs(RunRecord& run, bool ended) const;
   void add_first_epoch(RunRecord& run) const;
+  std::vector<Epoch> epochs_of_loop(bool ended) const;
+  void mend_late_output(RunRecord& run, bool ended) const;
 
   int pid_;
   ProcessTree tree_;
@@ -99,8 +102,10 @@ class Sampler {
   std::optional<double> subnormal_share_;
   int open_files_ = 0, sockets_ = 0;
   std::string why_no_stacks_;
+  std::string loaded_framework_;                // by its library
   std::map<std::string, int> frameworks_seen_;  // looks that found its code on the stack
   double last_epoch_look_ = 0;                  // when the loop was seen last
+  bool left_epochs_ = false;                    // it was not seen any more after that
   std::vector<EpochChange> epochs_seen_;
   bool profiled_ = false;
   std::vector<double> profiler_changes_;            // when one was first seen on, off, on, …

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "isochron/observe/sampler.h"
 
@@ -27,11 +28,12 @@ std::string text_of(const Activity& activity) {
 
 }  // namespace
 
-void Sampler::fill(RunRecord& run) const {
+void Sampler::fill(RunRecord& run, bool ended) const {
   run.samples = store_.samples();
   add_framework(run);
-  add_epochs(run);
+  add_epochs(run, ended);
   add_first_epoch(run);
+  mend_late_output(run, ended);
   run.spans = log_.spans(kShortestSpan);
   if (run.spans.size() > kMaxSpans) run.spans.resize(kMaxSpans);
   for (Span& span : run.spans)
@@ -54,6 +56,7 @@ void Sampler::fill(RunRecord& run) const {
 void Sampler::add_framework(RunRecord& run) const {
   if (!run.framework.empty() && run.framework != "tensorflow" && run.framework != "torch") return;
   if (const auto name = training_framework(frameworks_seen_); !name.empty()) run.framework = name;
+  if (run.framework.empty()) run.framework = loaded_framework_;
 }
 
 // Long waits in stages of tf.data that fill up: what TensorFlow's own log says only after ten seconds.
@@ -81,17 +84,13 @@ void Sampler::add_input_facts(RunRecord& run) const {
                          "stack samples"});
 }
 
-// Output that names no epochs, only the last one (Lightning on a pipe), or none at all (--pid): a variable called epoch
-// in the training loop counts them.
-void Sampler::add_epochs(RunRecord& run) const {
-  const bool lightning = run.framework == "lightning";
-  if (run.open_epoch || epochs_seen_.size() < 2 || run.epochs.size() > (lightning ? 1 : 0)) return;
-  const int64_t base = epochs_seen_.front().value;
+// Epochs by a variable called epoch in the training loop. The last of them ends where the loop was seen last.
+std::vector<Epoch> Sampler::epochs_of_loop(bool ended) const {
+  std::vector<Epoch> epochs;
   std::vector<EpochChange> changes = epochs_seen_;
-  const bool finished =
-      std::any_of(run.facts.begin(), run.facts.end(), [](const Fact& f) { return f.key == "finished"; });
-  if (lightning && finished) changes.push_back({last_epoch_look_, changes.back().value + 1});
-  run.epochs.clear();
+  if (changes.size() < 2) return epochs;
+  const int64_t base = changes.front().value;
+  if (ended || left_epochs_) changes.push_back({last_epoch_look_, changes.back().value + 1});
   for (size_t i = 0; i + 1 < changes.size(); ++i) {
     if (changes[i].value < base || changes[i + 1].value != changes[i].value + 1) continue;
     Epoch epoch;
@@ -99,11 +98,54 @@ void Sampler::add_epochs(RunRecord& run) const {
     epoch.start = changes[i].time;
     epoch.seconds = changes[i + 1].time - changes[i].time;
     epoch.resolution = 0.1;
-    run.epochs.push_back(epoch);
+    epochs.push_back(epoch);
   }
+  return epochs;
+}
+
+// Output that names no epochs, only the last one (Lightning on a pipe), or none at all (--pid): the loop tells them.
+void Sampler::add_epochs(RunRecord& run, bool ended) const {
+  const bool lightning = run.framework == "lightning";
+  if (run.open_epoch || run.epochs.size() > (lightning ? 1 : 0)) return;
+  const bool finished =
+      std::any_of(run.facts.begin(), run.facts.end(), [](const Fact& f) { return f.key == "finished"; });
+  std::vector<Epoch> epochs = epochs_of_loop(ended || (lightning && finished));
+  if (epochs.empty()) return;
+  run.epochs = std::move(epochs);
   for (Fact& fact : run.facts)  // the output, which told no epochs, told what happened in them
     if (const Epoch* epoch = fact.time ? epoch_at(run, *fact.time) : nullptr) fact.epoch = epoch->index;
   run.facts.push_back({"epochs.from", "a variable of the training loop", "stack samples"});
+}
+
+// Into a pipe Python writes when its buffer is full or the program ends: what came then is no time of an epoch's end.
+// The loop knows better; what the output tells of an epoch stays with it, and a time it printed, if the two agree.
+void Sampler::mend_late_output(RunRecord& run, bool ended) const {
+  constexpr double kLate = 0.5, kAgree = 0.25;  // seconds
+  std::vector<Epoch> epochs = epochs_of_loop(ended);
+  if (epochs.empty() || run.epochs.empty()) return;
+  if (epochs.front().index > 1)  // a run that goes on: the two may count from different numbers
+    for (int shift = run.epochs.front().index - epochs.front().index; Epoch & epoch : epochs) epoch.index += shift;
+  const auto told = [&](const Epoch& epoch) {
+    return std::find_if(run.epochs.begin(), run.epochs.end(), [&](const Epoch& e) { return e.index == epoch.index; });
+  };
+  const bool late = std::any_of(epochs.begin(), epochs.end(), [&](const Epoch& epoch) {
+    const auto by_output = told(epoch);
+    return by_output != run.epochs.end() && by_output->start + by_output->seconds > epoch.start + epoch.seconds + kLate;
+  });
+  if (!late) return;
+  for (Epoch& epoch : epochs) {
+    const auto by_output = told(epoch);
+    if (by_output == run.epochs.end()) continue;
+    const Epoch seen = epoch;
+    epoch = *by_output;
+    epoch.start = seen.start;
+    if (std::abs(epoch.seconds - seen.seconds) < kAgree) continue;
+    epoch.seconds = seen.seconds;
+    epoch.resolution = seen.resolution;
+  }
+  run.epochs = std::move(epochs);
+  if (ended) run.open_epoch.reset();
+  run.facts.push_back({"epochs.from", "a variable of the training loop, as the output came late", "stack samples"});
 }
 
 // A first epoch of which the output tells only the end began where its variable was first seen, or else where the
@@ -129,8 +171,8 @@ void Sampler::add_profilers(RunRecord& run) const {
     on = !on;
     const auto epoch =
         std::find_if(run.epochs.begin(), run.epochs.end(), [&](const Epoch& e) { return time < e.start + e.seconds; });
-    run.facts.push_back({on ? "profiler.start" : "profiler.stop", "the interpreter calls a profiler at every function",
-                         "its memory", time, epoch == run.epochs.end() ? 0 : epoch->index});
+    run.facts.push_back({on ? "profiler.start" : "profiler.stop", "a profiler is on", "its memory", time,
+                         epoch == run.epochs.end() ? 0 : epoch->index});
   }
 }
 

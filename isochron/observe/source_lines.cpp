@@ -29,21 +29,50 @@ constexpr Named kNamed[] = {{"shuffle", Store::shuffle_buffer},
 
 // The longest part of a call that is always written alike.
 constexpr LineCall kCalls[] = {
-    {Phase::checkpoint, "pickle.dump"}, {Phase::checkpoint, "np.save"},   {Phase::checkpoint, "save_file("},
-    {Phase::log, "json.dump"},          {Phase::log, ".writerow"},        {Phase::log, "os.fsync"},
-    {Phase::input, "pickle.load"},      {Phase::input, "np.load"},        {Phase::input, "imread("},
-    {Phase::input, "imdecode("},        {Phase::input, "json.loads"},     {Phase::input, "zlib.decompress"},
-    {Phase::input, "lzma.decompress"},  {Phase::input, "bz2.decompress"}, {Phase::input, "decompress("},
-    {Phase::input, ".recv("},           {Phase::input, ".iloc["},         {Phase::input, "read_csv("},
+    {Phase::checkpoint, "pickle.dump"},
+    {Phase::checkpoint, "np.save"},
+    {Phase::checkpoint, "save_file("},
+    {Phase::log, "json.dump"},
+    {Phase::log, ".writerow"},
+    {Phase::log, "os.fsync"},
+    {Phase::input, "pickle.load"},
+    {Phase::input, "np.load"},
+    {Phase::input, "imread("},
+    {Phase::input, "imdecode("},
+    {Phase::input, "json.loads"},
+    {Phase::input, "zlib.decompress"},
+    {Phase::input, "lzma.decompress"},
+    {Phase::input, "bz2.decompress"},
+    {Phase::input, "decompress("},
+    {Phase::input, ".recv("},
+    {Phase::input, ".iloc["},
+    {Phase::input, "read_csv("},
+    {Phase::input, ".split(\""},
+    {Phase::input, ".split('"},
+    {Phase::input, ".split()"},  // of texts, not tensors
+    {Phase::input, "np.fromstring("},
+    {Phase::input, "struct.unpack"},
+    {Phase::input, ".readline("},
+    {Phase::input, "torch.tensor("},
+    {Phase::input, "from_numpy("},
+    {Phase::input, "as_tensor("},
+    {Phase::input, "Image.open("},
+    {Phase::input, "cv2."},
+    {Phase::input, ".loc["},
 };
 
-std::string read_line(const std::string& path, int line) {
+// Those up to a line, the last of which it is; empty where there is none.
+std::vector<std::string> read_lines(const std::string& path, int line) {
   std::ifstream file(path);
-  std::string text;
-  for (int i = 0; i < line; ++i)
-    if (!std::getline(file, text)) return "";
-  const size_t begin = text.find_first_not_of(" \t");
-  return begin == std::string::npos ? "" : text.substr(begin);
+  std::vector<std::string> lines(static_cast<size_t>(std::max(line, 0)));
+  for (std::string& text : lines)
+    if (!std::getline(file, text)) return {};
+  return lines;
+}
+
+std::string last_of(const std::vector<std::string>& lines) {
+  const size_t begin = lines.empty() ? std::string::npos : lines.back().find_first_not_of(" \t");
+  return begin == std::string::npos ? "" : lines.back().substr(begin);
 }
 
 }  // namespace
@@ -64,7 +93,9 @@ Store store_named_in(std::string_view line) {
   return found;
 }
 
-std::string source_line(const std::string& path, int line) { return read_line(path, line).substr(0, kLongestText); }
+std::string source_line(const std::string& path, int line) {
+  return last_of(read_lines(path, line)).substr(0, kLongestText);
+}
 
 LineCall call_in(std::string_view line) {
   for (const LineCall& call : kCalls)
@@ -76,8 +107,11 @@ const SourceLines::Line& SourceLines::line_of(const PythonFrame& frame) {
   if (lines_.size() >= kMaxKnownLines) lines_.clear();
   const auto [known, added] = lines_.try_emplace({frame.code->file, frame.line});
   if (added) {
-    const std::string text = read_line(frame.code->file, frame.line);
-    known->second = {store_named_in(text), call_in(text)};
+    const std::vector<std::string> lines = read_lines(frame.code->file, frame.line);
+    const std::string text = last_of(lines);
+    known->second = {store_named_in(text), call_in(text), line_validates(lines, lines.size()),
+                     split_variable(lines, lines.size()), std::nullopt};
+    if (!lines.empty()) known->second.loop = observe::loop_around(lines, lines.size());
     if (known->second.store == Store::none) known->second.store = store_named_in(frame.code->function);
   }
   return known->second;
@@ -88,6 +122,30 @@ Store SourceLines::store_named(const std::vector<PythonFrame>& frames) {
     if (frame.code->user)
       if (const Store store = line_of(frame).store; store != Store::none) return store;
   return Store::none;
+}
+
+bool SourceLines::validates(const std::vector<PythonFrame>& frames, const ValueOf& value_of) {
+  // From the program's outermost function on, down to where it calls a library: a dataset's own lines are called by
+  // one.
+  const auto user = [](const PythonFrame& frame) { return frame.code->user; };
+  const auto outermost = std::find_if(frames.rbegin(), frames.rend(), user);
+  const auto end = std::find_if_not(outermost, frames.rend(), user);
+  return std::any_of(outermost, end, [&](const PythonFrame& frame) {
+    const Line& line = line_of(frame);
+    if (line.validates || line.split.empty()) return line.validates;
+    const auto value = value_of(frame, line.split);
+    return value && names_data(*value);
+  });
+}
+
+std::optional<Loop> SourceLines::loop_around(std::span<const PythonFrame> frames) {
+  Loop outer = Loop::none;
+  for (const PythonFrame& frame : frames) {
+    const auto loop = line_of(frame).loop;
+    if (!loop && &frame == &frames.front()) return std::nullopt;
+    if (loop) outer = std::max(outer, *loop);
+  }
+  return frames.empty() ? std::nullopt : std::optional(outer);
 }
 
 void SourceLines::refine(Activity& activity, const std::vector<PythonFrame>& frames) {

@@ -7,7 +7,10 @@
 //   source.refine(activity, thread.frames); // "pickle.dump(state, f)" saves: such calls leave no frame of their own
 #pragma once
 
+#include <functional>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +18,7 @@
 
 #include "isochron/observe/activity.h"
 #include "isochron/observe/python_stack.h"
+#include "isochron/observe/source_blocks.h"
 
 namespace isochron::observe {
 
@@ -35,6 +39,12 @@ class SourceLines {
  public:
   // What the lines of the user's own that run now name, the innermost first.
   Store store_named(const std::vector<PythonFrame>& frames);
+  // Whether a line of the user's own that runs now lies in a validation written into the training loop. What a variable
+  // of a frame holds, `value_of` is asked where it depends on that.
+  using ValueOf = std::function<std::optional<std::string>(const PythonFrame&, const std::string&)>;
+  bool validates(const std::vector<PythonFrame>& frames, const ValueOf& value_of);
+  // The loop that frames lie in, from one on outwards; nullopt where their source cannot be read.
+  std::optional<Loop> loop_around(std::span<const PythonFrame> frames);
   // An activity nothing else tells, by the line that runs, if that is one of the user's own.
   void refine(Activity& activity, const std::vector<PythonFrame>& frames);
 
@@ -42,6 +52,9 @@ class SourceLines {
   struct Line {
     Store store = Store::none;
     LineCall call;
+    bool validates = false;
+    std::string split;  // the variable that tells training from validation
+    std::optional<Loop> loop;
   };
   const Line& line_of(const PythonFrame& frame);
 

@@ -137,8 +137,12 @@ class Examination {
     pid_ = pid;
     main_wait_ = waiting_of(pid_, pid_);
     threads_.clear();
-    if (PythonProcess* python = trainer_.python(pid_)) threads_ = python->threads();
-    main_ = !threads_.empty() && threads_[0].main ? &threads_[0] : nullptr;
+    // A stack that changes while it is read, as of a program at work, is read again.
+    constexpr int kAttempts = 10;
+    PythonProcess* python = trainer_.python(pid_);
+    const auto read = [&] { return !threads_.empty() && threads_[0].main; };
+    for (int attempt = 0; python && attempt < kAttempts && !read(); ++attempt) threads_ = python->threads();
+    main_ = read() ? &threads_[0] : nullptr;
   }
 
   // Of the processes a launcher started the one that waits for the others tells most; `busiest` if none does.
@@ -400,8 +404,8 @@ class Examination {
 
   void add_stack() {
     if (!main_) {
-      if (!trainer_.why_no_stacks().empty())
-        finding_.evidence.push_back("no Python stack: " + trainer_.why_no_stacks());
+      const std::string why = trainer_.python(pid_) ? "it changed whenever it was read" : trainer_.why_no_stacks();
+      if (!why.empty()) finding_.evidence.push_back("no Python stack: " + why);
       return;
     }
     for (size_t i = 0; i < std::min(main_->frames.size(), kShownFrames); ++i)

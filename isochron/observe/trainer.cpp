@@ -131,7 +131,9 @@ std::optional<Trainer::Look> Trainer::look(const ProcessTree& tree, double now) 
   Look look{activity_of(main->frames), main->epoch, "", main->profiled};
   if (look.activity.phase != Phase::start) look.framework = framework_of(main->frames);
   if (look.activity.phase == Phase::start) look.epoch.reset();  // nobody trains while a library is loaded
+  if (look.epoch && !within_epochs(*main)) look.epoch.reset();
   count_passes(*main, look);
+  refine_validation(look.activity, main->frames);
   if (!look.activity.executing) running_looks_ = 0;
   if (look.activity.executing) refine_executing(look.activity, tree.alive().at(pid_).state, now);
   if (look.activity.phase == Phase::input && !look.activity.executing)
@@ -145,6 +147,14 @@ std::optional<Trainer::Look> Trainer::look(const ProcessTree& tree, double now) 
   return look;
 }
 
+// The variable outlives its loop: what comes after it, a last test or an export, is no part of the last epoch.
+bool Trainer::within_epochs(const PythonThread& main) {
+  const auto loop = source_.loop_around(std::span(main.frames).subspan(main.epoch_frame));
+  if (!loop) return true;
+  closest_loop_ = std::max(closest_loop_, *loop);
+  return *loop == closest_loop_;
+}
+
 // Lightning keeps its epoch in an object and on a pipe prints nothing before the end. Its batches are counted in a
 // local variable: where they begin anew, so does an epoch.
 void Trainer::count_passes(const PythonThread& main, Look& look) {
@@ -154,6 +164,18 @@ void Trainer::count_passes(const PythonThread& main, Look& look) {
   }
   const auto in_loop = [](const PythonFrame& f) { return f.code->file.ends_with("loops/fit_loop.py"); };
   if (!look.epoch && last_batch_ && std::any_of(main.frames.begin(), main.frames.end(), in_loop)) look.epoch = passes_;
+}
+
+// Validation that is no function of its own, but a loop within the one that trains.
+void Trainer::refine_validation(Activity& activity, const std::vector<PythonFrame>& frames) {
+  constexpr Phase kMayValidate[] = {Phase::forward, Phase::metrics, Phase::input, Phase::other};
+  if (std::find(std::begin(kMayValidate), std::end(kMayValidate), activity.phase) == std::end(kMayValidate)) return;
+  const auto value_of = [&](const PythonFrame& frame, const std::string& name) {
+    return candidates_.at(pid_).python->text_variable(frame, name);
+  };
+  if (!source_.validates(frames, value_of)) return;
+  activity.phase = Phase::validate;
+  activity.what = "a validation loop";
 }
 
 // One call of the executor covers a whole step: waiting for the batch, compiling the graph at the first

@@ -64,6 +64,8 @@ class Trainer {
   void find_workers(const ProcessTree& tree, double now);
   void choose(const ProcessTree& tree);
   void count_passes(const PythonThread& main, Look& look);
+  bool within_epochs(const PythonThread& main);
+  void refine_validation(Activity& activity, const std::vector<PythonFrame>& frames);
   void refine_executing(Activity& activity, char main_state, double now);
   void refine_disk(Activity& activity) const;
   void refine_loader(Activity& activity, const ProcessTree& tree, double now);
@@ -73,6 +75,7 @@ class Trainer {
   std::set<int> workers_;
   Activity last_;
   SourceLines source_;
+  Loop closest_loop_ = Loop::none;  // around the variable that counts epochs
   std::optional<StackScanner> tensorflow_;
   int tensorflow_pid_ = 0;
   double next_scanner_attempt_ = 0;

@@ -256,7 +256,9 @@ std::vector<RunRecord> WatchSession::records() {
 void WatchSession::complete(RunRecord& run) const {
   run.source = "watch";
   run.seconds = seconds();
-  if (sampler_) sampler_->fill(run);
+  const bool ended = std::any_of(facts_.begin(), facts_.end(),
+                                 [](const Fact& fact) { return fact.key == "exit" && fact.value == "0"; });
+  if (sampler_) sampler_->fill(run, ended);
   run.facts.insert(run.facts.end(), facts_.begin(), facts_.end());
   const auto add = [&](const char* key, std::string value) { run.facts.push_back({key, std::move(value), "watch"}); };
   add("watch.cpu_seconds", fmt::format("{:.2f}", own_cpu_seconds()));

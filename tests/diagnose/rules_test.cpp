@@ -228,6 +228,21 @@ TEST(Rules, CheckpointInTheSlowEpochs) {
   expect(run, Symptom::uneven, Cause::disk_checkpoint);
 }
 
+TEST(Rules, ACheckpointInEveryEpochThatGrows) {
+  RunRecord run = run_of({1.2, 1.4, 1.6, 1.8, 2.0, 2.2});
+  for (size_t i = 0; i < 6; ++i) phase(run, i, Phase::checkpoint, 0.2 * static_cast<double>(i + 1));
+  expect(run, Symptom::slowing, Cause::disk_checkpoint);
+  EXPECT_THAT(diagnose(run)[0].summary,
+              testing::HasSubstr("saving took 200 ms of a usual epoch and 1.2 s of the last slow one"));
+}
+
+TEST(Rules, EpochsThatAllWaitAreToldByTheirAverage) {
+  RunRecord run = run_of({4.5, 4.5, 4.7, 3.6, 2.9});
+  for (size_t i = 0; i < 5; ++i) phase(run, i, Phase::input, 0.9 * run.epochs[i].seconds);
+  expect(run, Symptom::slow_overall, Cause::input_bound);
+  EXPECT_THAT(diagnose(run)[0].summary, testing::StartsWith("5 epochs of about 4.0 s; "));
+}
+
 TEST(Rules, RewrittenFileThatGrows) {
   RunRecord run = run_of({1.0, 1.5, 2.0, 2.5, 3.0});
   count(run, sample_key::write_chars, [](size_t i) { return 5e6 * static_cast<double>(i + 1); });
@@ -254,6 +269,19 @@ TEST(Rules, TheRunsOwnTimeOnABusyMachine) {
   });
   expect(run, Symptom::slowing, Cause::memory_leak);
   EXPECT_THAT(diagnose(run)[0].summary, testing::StartsWith("without the waits for cores"));
+}
+
+TEST(Rules, ATrendIsNoStepForWhatOthersTook) {
+  // Own times of short epochs are told by few readings: here they jump where the epochs themselves grow.
+  const std::vector<double> times = {0.6, 1.1, 1.7, 1.2, 2.1, 2.5, 2.2, 3.05}, own = {.2, .2, .7, .6, .7, .7, .7, .8};
+  RunRecord run = run_of(times);
+  for (size_t i = 0; i < times.size(); ++i) phase(run, i, Phase::log, times[i] - 0.4);
+  count(run, sample_key::cpu_seconds, [&](size_t i) { return own[i] / times[i]; });
+  count(run, sample_key::run_delay_seconds, [&](size_t i) { return 1 - own[i] / times[i]; });
+  count(run, sample_key::other_cpu_seconds, [](size_t) { return 1.5; });
+  count(run, sample_key::write_chars, [&](size_t i) { return 1.4e6 * static_cast<double>(i + 1) / times[i]; });
+  sample(run, [](Sample& now, size_t) { now.values[sample_key::cpus] = 2; });
+  expect(run, Symptom::slowing, Cause::disk_temp_growth);
 }
 
 TEST(Rules, EpochOfWhichSomeStepsWereProfiled) {

@@ -32,6 +32,33 @@ TEST(Activity, ImportInsideAForwardPassIsAnImport) {
   EXPECT_EQ(activity.user, "train.py:41 Net.forward");
 }
 
+TEST(Activity, ALoadedLibraryTellsTheFrameworkIfThereIsOne) {
+  const std::string torch = "/venv/torch/lib/libtorch_cpu.so", tensorflow = "/venv/tensorflow/libtensorflow_cc.so.2";
+  EXPECT_EQ(loaded_framework(std::vector<std::string>{"/lib/libc.so.6", torch}), "torch");
+  EXPECT_EQ(loaded_framework(std::vector<std::string>{tensorflow}), "tensorflow");
+  EXPECT_EQ(loaded_framework(std::vector<std::string>{torch, tensorflow}), "");
+  EXPECT_EQ(loaded_framework({}), "");
+}
+
+TEST(Activity, LoadingACompilerIsNoCompiling) {
+  const Activity activity = activity_of(stack({{"lib/torch/_dynamo/source.py", "<module>"},
+                                               kImport,
+                                               {"lib/torch/_compile.py", "_disable_dynamo"},
+                                               {"lib/torch/optim/optimizer.py", "Optimizer.add_param_group"},
+                                               {"/home/me/train.py", "<module>"}}));
+  EXPECT_EQ(activity.phase, Phase::start);
+  EXPECT_EQ(activity.what, "import torch");
+}
+
+TEST(Activity, TranslatedFunctionsAreNotTheUsersFiles) {
+  const Activity activity =
+      activity_of(stack({{"lib/tensorflow/python/framework/ops.py", "Graph._create_op_internal"},
+                         {"/tmp/__autograph_generated_file3_8fh96_.py", "outer_factory.<locals>.tf__step"},
+                         {"lib/tensorflow/python/framework/func_graph.py", "func_graph_from_py_func"},
+                         {"/home/me/train.py", "<module>"}}));
+  EXPECT_EQ(activity.user, "train.py:41 <module>");
+}
+
 TEST(Activity, TrainingWhileItsModuleIsImportedIsNoImport) {
   const Activity activity = activity_of(stack({{"lib/torch/optim/adam.py", "Adam.step"},
                                                {"/home/me/train.py", "<module>"},

@@ -85,6 +85,40 @@ TEST(PythonStack, ShowsFunctionsLinesAndTheEpochOfASleepingProgram) {
   EXPECT_EQ(main->epoch, 5);
 }
 
+TEST(PythonStack, TorchsProfilerIsKnownByItsFlag) {
+  const std::string program_text =
+      "import time, types\n"
+      "torch = types.ModuleType('torch')\n"
+      "torch.autograd = types.ModuleType('autograd')\n"
+      "torch.autograd.profiler = types.ModuleType('profiler')\n"
+      "torch.autograd.profiler._is_profiler_enabled = ";
+  for (const bool on : {true, false}) {
+    Python program(program_text + (on ? "True" : "False") + "\nprint(1, flush=True)\ntime.sleep(1000)\n");
+    auto python = PythonProcess::attach(program.pid(), nullptr);
+    ASSERT_TRUE(python);
+    std::optional<PythonThread> main;
+    for (int i = 0; i < 100 && !main; ++i) main = python->main_thread(), usleep(10000);
+    ASSERT_TRUE(main);
+    EXPECT_EQ(main->profiled, on);
+  }
+}
+
+TEST(PythonStack, TextsOfVariablesAreReadByTheirNames) {
+  Python program(
+      "import time\nsplit, count = 'val', 7\ndef run(model, phase):\n  print(1, flush=True)\n  time.sleep(1000)\n"
+      "run(None, 'test')\n");
+  auto python = PythonProcess::attach(program.pid(), nullptr);
+  ASSERT_TRUE(python);
+  std::optional<PythonThread> main;
+  for (int i = 0; i < 100 && (!main || main->frames.size() < 2); ++i) main = python->main_thread(), usleep(10000);
+  ASSERT_TRUE(main && main->frames.size() == 2);
+  EXPECT_EQ(python->text_variable(main->frames[0], "phase"), "test");
+  EXPECT_EQ(python->text_variable(main->frames[0], "model"), std::nullopt);
+  EXPECT_EQ(python->text_variable(main->frames[0], "split"), std::nullopt);
+  EXPECT_EQ(python->text_variable(main->frames[1], "split"), "val");
+  EXPECT_EQ(python->text_variable(main->frames[1], "count"), std::nullopt);
+}
+
 TEST(PythonStack, TheEpochOfAVersionCountsNoEpochs) {
   Python program(
       "import time\nsource = 'def key(epoch):\\n  print(1, flush=True)\\n  time.sleep(1000)'\n"

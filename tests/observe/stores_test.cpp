@@ -9,6 +9,7 @@
 
 #include "isochron/observe/activity_log.h"
 #include "isochron/observe/sample_store.h"
+#include "isochron/observe/source_blocks.h"
 #include "isochron/observe/source_lines.h"
 #include "isochron/observe/waiting.h"
 #include "isochron/observe/written_files.h"
@@ -81,7 +82,54 @@ TEST(SourceLines, IdentifiersTellWhereInputGoes) {
   EXPECT_EQ(store_named_in(""), Store::none);
   EXPECT_EQ(call_in("pickle.dump(state, f)").phase, Phase::checkpoint);
   EXPECT_EQ(call_in("x = np.frombuffer(zlib.decompress(blob), 'uint8')").what, "zlib.decompress");
+  EXPECT_EQ(call_in("rows.append([float(v) for v in line.split(',')])").phase, Phase::input);
+  EXPECT_EQ(call_in("x = torch.tensor([encode(w) for w in words])").phase, Phase::input);
+  EXPECT_EQ(call_in("for x in data.split(64):").phase, Phase::other);
   EXPECT_EQ(call_in("loss = criterion(out, y)").phase, Phase::other);
+}
+
+TEST(SourceBlocks, ALineThatEvaluatesIsToldByWhatHoldsIt) {
+  const std::vector<std::string> lines = {
+      "for epoch in range(9):",                                // 1
+      "    for x, y in train_loader:",                         // 2
+      "        with torch.no_grad():",                         // 3
+      "            target = teacher(x)",                       // 4
+      "        loss = criterion(",                             // 5
+      "model(x), target)",                                     // 6
+      "    with torch.no_grad():",                             // 7
+      "        for a, b in loader:",                           // 8
+      "            score(model(a), b)",                        // 9
+      "        loss = criterion(model(x_val), y_val)",         // 10
+      "    for step, batch in enumerate(testloader):",         // 11
+      "        total += eval_step(batch)",                     // 12
+      "    for phase in ['train', 'val']:",                    // 13
+      "        run(phase)",                                    // 14
+      "for epoch in range(test_epochs):",                      // 15
+      "    step(model)",                                       // 16
+      "def scores(val_loader):",                               // 17
+      "    return model(val_loader)",                          // 18
+      "for epoch in range(9):",                                // 19
+      "    fit_epoch(model, loader, val_loader, train=True)",  // 20
+      "    loss = run_epoch(model, val_loader, train=False)",  // 21
+      "    for obs in rollout:",                               // 22
+      "        logits, val = net(obs)",                        // 23
+      "fit(model, loader, val_loader)",                        // 24
+  };
+  std::vector<size_t> validating;
+  for (size_t i = 1; i <= lines.size(); ++i)
+    if (line_validates(lines, i)) validating.push_back(i);
+  EXPECT_EQ(validating, (std::vector<size_t>{8, 9, 10, 11, 12, 21}));
+  EXPECT_EQ(split_variable(lines, 14), "phase");
+  EXPECT_EQ(split_variable(lines, 12), "");
+  EXPECT_EQ(enclosing_headers(lines, 4),
+            (std::vector<std::string>{"target = teacher(x)",
+                                      "with torch.no_grad():", "for x, y in train_loader:", "for epoch in range(9):"}));
+  EXPECT_EQ(loop_around(lines, 4), Loop::epochs);
+  EXPECT_EQ(loop_around({"while tries < 3:", "    train(epoch)"}, 2), Loop::some);
+  EXPECT_EQ(loop_around({"losses = [train(epoch) for epoch in range(9)]"}, 1), Loop::epochs);
+  EXPECT_EQ(loop_around(lines, 24), Loop::none);
+  EXPECT_FALSE(line_validates(lines, 0));
+  EXPECT_FALSE(line_validates(lines, 99));
 }
 
 TEST(ActivityLog, SpansSkipOverAFlicker) {

@@ -94,11 +94,28 @@ raise SystemExit(4)
 }
 
 TEST(WatchSession, EpochsOfASilentProgramComeFromItsLoop) {
-  const Watched watched("import time\nfor epoch in range(4):\n  time.sleep(0.4)\n");
-  ASSERT_GE(watched.run.epochs.size(), 3u);
+  const Watched watched("import time\nfor epoch in range(4):\n  time.sleep(0.4)\ntime.sleep(1)\n");
+  ASSERT_EQ(watched.run.epochs.size(), 4u);
   EXPECT_EQ(watched.run.epochs[0].index, 1);
-  EXPECT_EQ(watched.run.epochs[2].index, 3);
+  EXPECT_EQ(watched.run.epochs[3].index, 4);
+  EXPECT_NEAR(watched.run.epochs[3].seconds, 0.4, 0.2);
   EXPECT_EQ(watched.fact("epochs.from"), "a variable of the training loop");
+}
+
+// As Python does that writes into a pipe: all at the end.
+TEST(WatchSession, EpochsToldAtTheEndHaveTheTimesOfTheLoop) {
+  const Watched watched(R"(
+import time
+lines = []
+for epoch in range(4):
+    start = time.time()
+    time.sleep(1.2 if epoch == 2 else 0.4)
+    lines.append(f"epoch {epoch}: loss {1 / (epoch + 1):.3f}")
+print("\n".join(lines))
+)");
+  ASSERT_EQ(watched.run.epochs.size(), 4u);
+  for (const Epoch& epoch : watched.run.epochs)
+    EXPECT_NEAR(epoch.seconds, epoch.index == 3 ? 1.2 : 0.4, 0.25) << "epoch " << epoch.index;
 }
 
 TEST(WatchSession, ADeadlockOfTwoThreadsIsToldAndEnded) {

@@ -138,8 +138,8 @@ void compute_more_work(const Case& patient, std::vector<Finding>& findings) {
   }
   if (finding.evidence.empty()) by_growing_steps(patient, finding);
   if (finding.evidence.empty()) return;
-  finding.summary = "the slow epochs do more work; time per unit of work explains " +
-                    percent_text(std::min(1.0, finding.seconds / patient.shape.extra_total)) + " of it";
+  finding.summary = fmt::format("the slow epochs do more work, which explains {} of the extra time",
+                                percent_text(std::min(1.0, finding.seconds / patient.shape.extra_total)));
   findings.push_back(std::move(finding));
 }
 

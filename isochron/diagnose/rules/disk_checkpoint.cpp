@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "isochron/diagnose/profile_view.h"
 #include "isochron/diagnose/rules.h"
@@ -9,6 +10,18 @@
 #include "isochron/timeline/sample_keys.h"
 
 namespace isochron::rules {
+namespace {
+
+constexpr double kAlways = 0.1;  // share of a slow epoch's saving from which usual epochs are said to save as well
+
+// Seconds of saving in a usual epoch and in the last slow one.
+std::pair<double, double> saving(const Case& patient) {
+  const auto seconds = [&](size_t i) { return patient.phase(i, Phase::checkpoint); };
+  const auto slow = patient.slow_epochs();
+  return {patient.usually(seconds).value_or(0), slow.empty() ? 0 : seconds(slow.back()).value_or(0)};
+}
+
+}  // namespace
 
 void disk_checkpoint(const Case& patient, std::vector<Finding>& findings) {
   if (patient.empty()) return;
@@ -54,9 +67,13 @@ void disk_checkpoint(const Case& patient, std::vector<Finding>& findings) {
     }
   }
   if (finding.seconds <= 0 || finding.evidence.empty()) return;
-  finding.summary = finding.overall ? fmt::format("{} of the time goes into saving checkpoints",
-                                                  percent_text(overall / patient.total))
-                                    : "the slow epochs are those that save a checkpoint";
+  if (finding.overall)
+    finding.summary = fmt::format("{} of the time goes into saving checkpoints", percent_text(overall / patient.total));
+  else if (const auto [usual, last] = saving(patient); usual > kAlways * last)
+    finding.summary =
+        fmt::format("saving took {} of a usual epoch and {} of the last slow one", time_text(usual), time_text(last));
+  else
+    finding.summary = "the slow epochs are those that save a checkpoint";
   findings.push_back(std::move(finding));
 }
 
