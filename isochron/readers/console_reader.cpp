@@ -25,25 +25,14 @@ class TableReader {
   std::optional<LogEvent> feed(std::string_view line) {
     const std::string plain = without_frames(line);
     line = plain;
-    const auto separates = [](char c) { return is_space(c) || c == '|' || c == ',' || c == ';'; };
-    std::vector<std::string> cells;
-    for (size_t at = 0; at < line.size() && cells.size() < 32;) {
-      while (at < line.size() && separates(line[at])) ++at;
-      size_t end = at;
-      while (end < line.size() && !separates(line[end])) ++end;
-      const std::string_view cell = line.substr(at, end - at);
-      if (cell.starts_with("(") && !cells.empty())
-        cells.back().append(cell);  // "time (s)"
-      else if (!cell.empty())
-        cells.emplace_back(cell);
-      at = end;
-    }
+    std::vector<std::string> cells = cells_of(line);
     if (cells.size() < 2) return std::nullopt;
     const bool by_commas = line.find(',') != std::string_view::npos && line.find(' ') == std::string_view::npos;
     const bool tells_time = std::any_of(cells.begin() + 1, cells.end(), names_time);
     const bool has_numbers =
         std::any_of(cells.begin(), cells.end(), [](const std::string& cell) { return is_digit(cell[0]); });
-    if (names_epoch(cells[0]) && !has_numbers && (tells_time || by_commas)) {
+    // MATLAB counts iterations before epochs.
+    if ((names_epoch(cells[0]) || names_epoch(cells[1])) && !has_numbers && (tells_time || by_commas)) {
       columns_ = std::move(cells);
       numbers_rows_ = is_space(line[0]);
       return std::nullopt;
@@ -54,10 +43,33 @@ class TableReader {
     KeyedValues values;
     for (size_t i = 0; i < cells.size(); ++i) values.emplace_back(columns_[i], cells[i]);
     auto event = keyed_event(values);
+    if (event && event->clock && event->step) {  // some rows an epoch: a clock read at its end tells when that was
+      event->kind = LogEvent::Kind::epoch_end;
+      event->step.reset();
+    }
     return event && event->epoch && (event->epoch_time || event->clock || by_commas) ? event : std::nullopt;
   }
 
  private:
+  // Where bars stand between them, names may have blanks: "|  Epoch  |  Time Elapsed  |".
+  static std::vector<std::string> cells_of(std::string_view line) {
+    const bool framed = trimmed(line).starts_with('|') && trimmed(line).ends_with('|');
+    const auto separates = [&](char c) { return c == '|' || (!framed && (is_space(c) || c == ',' || c == ';')); };
+    std::vector<std::string> cells;
+    for (size_t at = 0; at < line.size() && cells.size() < 32;) {
+      while (at < line.size() && separates(line[at])) ++at;
+      size_t end = at;
+      while (end < line.size() && !separates(line[end])) ++end;
+      const std::string_view cell = trimmed(line.substr(at, end - at));
+      if (cell.starts_with("(") && !cells.empty())
+        cells.back().append(cell);  // "time (s)"
+      else if (!cell.empty())
+        cells.emplace_back(cell);
+      at = end;
+    }
+    return cells;
+  }
+
   // Lines and corners of box drawing (U+2500 to U+257F) become bars of ASCII.
   static std::string without_frames(std::string_view line) {
     std::string plain;
@@ -80,6 +92,17 @@ bool numbers_epoch(std::string_view text) {
   return event && event->epoch;
 }
 
+// "|      Epoch |       3 |": a table of names and values, a line each.
+std::string unframed_pair(std::string_view text) {
+  const std::string_view line = trimmed(text);
+  if (line.size() < 5 || !line.starts_with('|') || !line.ends_with('|')) return {};
+  const size_t bar = line.find('|', 1);
+  if (bar == line.size() - 1 || line.find('|', bar + 1) != line.size() - 1) return {};
+  const std::string_view name = trimmed(line.substr(1, bar - 1));
+  const std::string_view value = trimmed(line.substr(bar + 1, line.size() - bar - 2));
+  return name.empty() || value.empty() ? std::string() : std::string(name).append(": ").append(value);
+}
+
 // What a line says when there is no bar in it.
 std::optional<LogEvent> read_event(std::string_view text, std::string_view lower_text, TableReader& table) {
   if (auto event = match_log_family(text, lower_text)) {
@@ -90,6 +113,7 @@ std::optional<LogEvent> read_event(std::string_view text, std::string_view lower
     return event;
   }
   if (auto event = table.feed(text)) return event;
+  if (const std::string pair = unframed_pair(text); !pair.empty()) return read_event(pair, lowered(pair), table);
   if (const KeyedValues values = find_dictionary(text); values.size() >= 2)
     if (auto event = keyed_event(values)) return event;
   return plain_event(text, lower_text);
@@ -161,6 +185,7 @@ struct ConsoleReader::State {
       into.add(*event, time);
     else if (time && bars.empty())
       into.note_time(*time);
+    if (!trimmed(text).empty() && (!event || event->kind != LogEvent::Kind::epoch_begin)) into.note_line();
     read_notice(into, line, lower_text, time, progress);
   }
 

@@ -51,6 +51,13 @@ const Points* epoch_points(const EventSeries& series, const Points* steps, size_
   return best;
 }
 
+// Seconds between two points, most of the time.
+double usual_gap(const Points& points) {
+  std::vector<double> gaps;
+  for (size_t i = 1; i < points.size(); ++i) gaps.push_back(points[i].wall - points[i - 1].wall);
+  return median_of(std::move(gaps));
+}
+
 // Seconds a step takes where no epoch ends.
 double usual_step(const Points& points) {
   std::vector<double> gaps;
@@ -156,6 +163,24 @@ void place_steps(RunRecord& run, const Points& points, const std::vector<double>
   }
 }
 
+// Keras' callback writes down what an evaluation gave as it ends, Hugging Face's Trainer how long it took: of what an
+// epoch does behind its steps, so much is validation.
+void place_validation(RunRecord& run, const EventSeries& series, const std::vector<double>& ends) {
+  for (const auto& [tag, points] : series.tags) {
+    const bool at_its_end = series.keras && tag.find("evaluation_") != std::string::npos;
+    const bool told = tag.ends_with("eval/runtime");
+    if (!at_its_end && !told) continue;
+    for (size_t e = 0; e < run.epochs.size(); ++e) {
+      Epoch& epoch = run.epochs[e];
+      if (epoch.validation_seconds || !epoch.tail_seconds) continue;
+      const double steps_done = ends[e] - *epoch.tail_seconds;
+      for (const ScalarPoint& point : points)
+        if (point.wall > steps_done && point.wall <= ends[e])
+          epoch.validation_seconds = told ? point.value : point.wall - steps_done;
+    }
+  }
+}
+
 // Times that grow evenly were taken for readings of a clock. Events know how long the run really was.
 void check_clock(RunRecord& run, const Points& points) {
   const Fact* clock = run.find_fact("epochs.clock");
@@ -190,7 +215,9 @@ RunRecord record_of(const EventSeries& series) {
   const Points* written = epoch_points(series, steps, 0);
   const Points ends = written ? *written : ends_by_counter(series);
   if (ends.empty()) return run;
-  double before = zero;
+  // Keras opens the file in whole seconds and writes its model there as training begins.
+  const bool begun = series.keras && series.model_wall >= zero && series.model_wall < ends.front().wall;
+  double before = begun ? series.model_wall : zero;
   for (const ScalarPoint& point : ends) {
     Epoch epoch;
     epoch.index = static_cast<int>(point.step - ends.front().step + std::max<int64_t>(ends.front().step, 1));
@@ -205,6 +232,9 @@ RunRecord record_of(const EventSeries& series) {
   // began.
   if (!steps && !series.keras) run.epochs.erase(run.epochs.begin());
   if (steps) refine(run, series);
+  // How much of the wait for the first step is the first epoch's own, nothing tells.
+  if (Epoch& first = run.epochs.front(); !begun && steps && first.index == 1)
+    first.resolution = std::max(0.0, steps->front().wall - zero - usual_gap(*steps));
   return run;
 }
 
@@ -241,6 +271,7 @@ void refine(RunRecord& run, const EventSeries& series) {
   }
   if (!run.wall_start) run.wall_start = ends.front() - run.epochs.front().seconds;
   place_steps(run, *points, ends, per_epoch, first, *run.wall_start);
+  place_validation(run, series, ends);
   if (run.steps.empty()) run.steps = steps_of(*points, *run.wall_start);
 }
 

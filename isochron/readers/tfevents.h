@@ -28,6 +28,7 @@ struct ScalarPoint {
 struct EventSeries {
   std::map<std::string, std::vector<ScalarPoint>> tags;
   double first_wall = 0;  // of the first event of any kind: when the writer was opened
+  double model_wall = 0;  // when Keras' callback wrote the model down: as training begins
   bool keras = false;     // tags as Keras' callback names them
   bool plain = false;     // values as PyTorch's writer stores them
 };
