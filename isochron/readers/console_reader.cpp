@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <utility>
 
 #include "isochron/readers/fit_builder.h"
 #include "isochron/readers/keyed_values.h"
@@ -186,7 +187,17 @@ struct ConsoleReader::State {
     else if (time && bars.empty())
       into.note_time(*time);
     if (!trimmed(text).empty() && (!event || event->kind != LogEvent::Kind::epoch_begin)) into.note_line();
-    read_notice(into, line, lower_text, time, progress);
+    const bool on = std::count_if(bars.begin(), bars.end(), [&](const Bar& bar) { return goes_on(bar); }) > 0;
+    read_notice(into, line, lower_text, time, bars.empty() ? progress : on);
+  }
+
+  // tqdm draws its bars once more as a program ends, below the traceback that ended it.
+  bool goes_on(const Bar& bar) {
+    constexpr size_t kMostBars = 64;
+    if (drawn.size() > kMostBars) drawn.clear();
+    const std::pair now{bar.event.step, bar.event.steps};
+    const auto [before, fresh] = drawn.try_emplace(std::string(bar.label), now);
+    return fresh || std::exchange(before->second, now) != now;
   }
 
   void read_notice(FitBuilder& into, const Terminal::Line& line, std::string_view lower_text,
@@ -256,6 +267,7 @@ struct ConsoleReader::State {
   std::array<std::optional<double>, Timestamp::kKinds> last_stamp;
   std::map<std::pair<size_t, double>, double> last_stamps;  // by kind and resolution
   std::map<std::string_view, int> counts;
+  std::map<std::string, std::pair<std::optional<int64_t>, std::optional<int64_t>>> drawn;  // bars by their labels
   std::vector<Fact> fatal;  // seen since the last sign of progress
   std::optional<double> shuffle_began;
   bool in_our_note = false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "isochron/base/median.h"
 
@@ -48,22 +49,33 @@ void merge_table(RunRecord& run, const RunRecord& table) {
 // Bars show what a loop does with its batches; what it does behind them the times of events tell, from one epoch to the
 // next. How long the first one was they do not: the others stand for it.
 void take_what_bars_hide(RunRecord& run, const RunRecord& events) {
-  constexpr double kLeast = 0.3, kLeastShare = 0.1;  // where exactly an epoch ends, events do not tell
-  if (!run.find_fact("epochs.by-bars") || run.epochs.size() < 3 || run.epochs.size() != events.epochs.size()) return;
+  if (!run.find_fact("epochs.by-bars") || run.epochs.size() < 3) return;
+  const bool roughly = events.find_fact("epochs.by-counter") != nullptr;  // where exactly epochs end, it does not tell
+  const double least = roughly ? 0.3 : 0.1, least_share = roughly ? 0.1 : 0.03;
   std::vector<double> hidden;
-  for (size_t i = 0; i < run.epochs.size(); ++i) {
-    if (run.epochs[i].index != events.epochs[i].index) return;
-    if (i > 0) hidden.push_back(events.epochs[i].seconds - run.epochs[i].seconds);
+  for (size_t i = 1; i < run.epochs.size(); ++i) {
+    const Epoch& own = run.epochs[i];
+    const auto same = std::find_if(events.epochs.begin(), events.epochs.end(),
+                                   [&](const Epoch& epoch) { return epoch.index == own.index; });
+    if (same == events.epochs.end()) return;
+    hidden.push_back(same->seconds - own.seconds);
+    run.epochs[i].resolution = std::max(own.resolution, same->resolution);
+    if (hidden.back() < -least - least_share * own.seconds) return;
   }
-  for (size_t i = 0; i < hidden.size(); ++i)
-    if (hidden[i] < -kLeast - kLeastShare * run.epochs[i + 1].seconds) return;
   hidden.insert(hidden.begin(), median_of(hidden));
   for (size_t i = 0; i < run.epochs.size(); ++i) {
     Epoch& epoch = run.epochs[i];
-    if (hidden[i] < kLeast + kLeastShare * epoch.seconds) continue;
+    if (hidden[i] < least + least_share * epoch.seconds) continue;
     epoch.seconds += hidden[i];
     epoch.tail_seconds = hidden[i];
   }
+}
+
+// How many epochs a log tells of, with their times or without; 0 where the last one may not be done.
+size_t epochs_told(const RunRecord& run) {
+  if (run.open_epoch) return 0;
+  const Fact* untimed = run.find_fact("epochs.untimed");
+  return untimed ? std::strtoul(untimed->value.c_str(), nullptr, 10) : run.epochs.size();
 }
 
 // TensorFlow's name in a log may be all that TensorBoard's import left there; traces and events know better.
@@ -82,10 +94,13 @@ std::vector<RunRecord> merge_runs(Gathered gathered) {
     else
       merge_table(runs.back(), table);
   }
+  size_t told = runs.size() == 1 ? epochs_told(runs[0]) : 0;
+  if (runs.empty())
+    for (const RunRecord& log : facts_only) told = std::max(told, epochs_told(log));
   if (runs.empty() && !gathered.events.tags.empty())
-    runs.push_back(record_of(gathered.events));
+    runs.push_back(record_of(gathered.events, told));
   else if (!gathered.events.tags.empty() && runs.size() == 1) {
-    if (RunRecord events = record_of(gathered.events); runs[0].epochs.empty() || tells_more(runs[0], events))
+    if (RunRecord events = record_of(gathered.events, told); runs[0].epochs.empty() || tells_more(runs[0], events))
       take_epochs(runs[0], std::move(events));
     else {
       take_what_bars_hide(runs[0], events);

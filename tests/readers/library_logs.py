@@ -157,3 +157,7 @@ log("lightning-profiler", "slow-overall", [5] * 4, "".join(
     "".join(f"|  {name:60}\t|  {mean:15}\t|  {calls:15}\t|  {total:15}\t|  {share:15}\t|\n" for name, mean, calls, total, share in (
         ("Action", "Mean duration (s)", "Num calls", "Total time (s)", "Percentage %"), ("Total", "-", 5773, 31.5, "100 %"), ("run_training_epoch", 5.01, 4, 20.04, 63.6),
         ("[_TrainingEpochLoop].train_dataloader_next", 0.2021, 80, 16.17, 51.3), ("run_training_batch", 0.0444, 80, 3.55, 11.3))), "input.bound")
+log("died-and-the-bar-drawn-again", "died", [], "\r  0%|          | 0/80 [00:00<?, ?it/s]\r  9%|▉         | 7/80 [00:03<00:33,  2.21it/s]Traceback (most recent call last):\n"
+    '  File "train.py", line 21, in <module>\n    trainer.train()\nValueError: The batch received was empty\n\r  9%|▉         | 7/80 [00:04<00:45,  1.60it/s]\n')
+log("died-behind-a-bar", "died", [5], "\rEpoch 0: 100%|██████████| 20/20 [00:05<00:00,  4.00it/s]\rEpoch 1:  35%|███▌      | 7/20 [00:01<00:03,  4.00it/s]Traceback (most recent call last):\n"
+    '  File "train.py", line 21, in <module>\n    loss.backward()\nRuntimeError: CUDA error: device-side assert triggered\n')

@@ -1,6 +1,8 @@
 // Several inputs of one run, and the events of one: what each adds to the others.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "isochron/readers/merge_runs.h"
 
 namespace isochron {
@@ -53,6 +55,19 @@ TEST(Merge, EventsOfAnotherRunDoNot) {
   EXPECT_EQ(merged(log_of({2.0}, 7), lightning_events({0, 0, 0, 0})).epochs.size(), 1u);
 }
 
+// Printed times that grow evenly look like a clock nobody reset; scalars of epochs know better.
+TEST(Merge, EventsTellTimesFromReadingsOfAClock) {
+  RunRecord log = log_of({2.3, 0.8, 0.8, 0.8, 0.8});
+  log.facts.push_back({"epochs.clock", "2.3 3.1 3.9 4.7 5.5", ""});
+  EventSeries series;
+  series.first_wall = 1e9;
+  double now = 1e9 + 4;
+  for (int epoch = 0; epoch < 5; ++epoch)
+    series.tags["runs/val/loss"].push_back({epoch, now += 2.3 + 0.8 * epoch, 0.5});
+  const RunRecord run = merged(log, series);
+  for (size_t i = 0; i < 5; ++i) EXPECT_NEAR(run.epochs[i].seconds, 2.3 + 0.8 * static_cast<double>(i), 1e-6);
+}
+
 TEST(Merge, EventsTellWhatPassesBehindBars) {
   RunRecord log = log_of({2, 2, 2, 2});
   const RunRecord printed = merged(log, lightning_events({3, 3, 3, 3}));
@@ -64,6 +79,50 @@ TEST(Merge, EventsTellWhatPassesBehindBars) {
     EXPECT_NEAR(epoch.seconds, 5, 0.01);
     EXPECT_NEAR(epoch.tail_seconds.value_or(0), 3, 0.01);
   }
+}
+
+// A script opens its writer, loads data for 5 s, and then trains: 40 steps of 0.05 s, of which every `stride`th is
+// written, 0.3 s of validation, a scalar of the epoch if `closing`, 1 s of saving every other epoch.
+EventSeries script_events(int stride, bool closing) {
+  EventSeries series;
+  series.plain = true;
+  double now = series.first_wall = 1e9;
+  now += 5;
+  for (int epoch = 0; epoch < 6; ++epoch) {
+    for (int step = 0; step < 40; ++step) {
+      now += 0.05;
+      if (step % stride == 0) series.tags["runs/train/loss"].push_back({40 * epoch + step, now, 0.5});
+    }
+    now += 0.3;
+    if (closing) series.tags["runs/val/loss"].push_back({epoch, now, 0.5});
+    if (epoch % 2 == 1) now += 1;
+  }
+  return series;
+}
+
+void expect_script_epochs(const RunRecord& run) {
+  ASSERT_EQ(run.epochs.size(), 6u);
+  for (size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(run.epochs[i].index, static_cast<int>(i) + 1);
+    const double off = std::abs(run.epochs[i].seconds - (i % 2 == 1 ? 3.3 : 2.3));
+    if (i < 5) EXPECT_LT(off, 0.01) << i;
+    EXPECT_LE(off, 0.01 + run.epochs[i].resolution) << i;  // what follows the last step of all is not told
+  }
+}
+
+TEST(Events, ScriptsOpenTheirWriterLongBeforeTheFirstEpoch) {
+  expect_script_epochs(record_of(script_events(1, true)));
+  expect_script_epochs(record_of(script_events(10, true)));
+}
+
+TEST(Merge, EpochsNamedInALogAndStepsInEvents) {
+  RunRecord log;
+  log.source = "console";
+  log.facts.push_back({"epochs.untimed", "6", ""});
+  expect_script_epochs(merged(log, script_events(1, false)));
+  expect_script_epochs(merged(log, script_events(10, false)));
+  log.facts[0].value = "7";  // 240 steps are no 7 epochs
+  EXPECT_TRUE(merged(log, script_events(1, false)).epochs.empty());
 }
 
 // Keras' callback: the file is opened at a whole second, the model written as training begins; 10 steps of 0.1 s, then
