@@ -182,6 +182,12 @@ struct ConsoleReader::State {
     const bool progress = !bars.empty() || (event && event->kind != LogEvent::Kind::run_end && !event->bare);
     const auto time = time_of(into, line, stamp, progress);
     for (const Bar& bar : bars) into.add_bar(bar, time);
+    if (runs_within(lower_text) && event && event->kind == LogEvent::Kind::epoch_end) {
+      event->role = LogEvent::Role::validation;
+      event->within = true;
+      event->validation_time = event->epoch_time;
+      event->epoch.reset();
+    }
     if (event)
       into.add(*event, time);
     else if (time && bars.empty())
@@ -189,6 +195,15 @@ struct ConsoleReader::State {
     if (!trimmed(text).empty() && (!event || event->kind != LogEvent::Kind::epoch_begin)) into.note_line();
     const bool on = std::count_if(bars.begin(), bars.end(), [&](const Bar& bar) { return goes_on(bar); }) > 0;
     read_notice(into, line, lower_text, time, bars.empty() ? progress : on);
+  }
+
+  // Ignite runs an engine that evaluates within the one that trains, and both count their epochs.
+  bool runs_within(std::string_view lower_text) {
+    if (lower_text.find("engine run starting") != std::string_view::npos) ++engines;
+    if (lower_text.find("engine run finished") != std::string_view::npos ||
+        lower_text.find("engine run complete") != std::string_view::npos)
+      engines = std::max(0, engines - 1);
+    return engines > 1;
   }
 
   // tqdm draws its bars once more as a program ends, below the traceback that ended it.
@@ -271,6 +286,7 @@ struct ConsoleReader::State {
   std::vector<Fact> fatal;  // seen since the last sign of progress
   std::optional<double> shuffle_began;
   bool in_our_note = false;
+  int engines = 0;
 };
 
 ConsoleReader::ConsoleReader(std::string source) : state_(std::make_unique<State>(std::move(source))) {}

@@ -58,6 +58,15 @@ double usual_gap(const Points& points) {
   return median_of(std::move(gaps));
 }
 
+// Seconds a step takes, most of the time.
+double usual_pace(const Points& points) {
+  std::vector<double> paces;
+  for (size_t i = 1; i < points.size(); ++i)
+    if (const int64_t steps = points[i].step - points[i - 1].step; steps > 0)
+      paces.push_back((points[i].wall - points[i - 1].wall) / static_cast<double>(steps));
+  return median_of(std::move(paces));
+}
+
 // Seconds a step takes where no epoch ends.
 double usual_step(const Points& points) {
   std::vector<double> gaps;
@@ -80,7 +89,7 @@ Points ends_by_counter(const EventSeries& series) {
         std::adjacent_find(points.begin(), points.end(), falls) != points.end())
       continue;
     const bool numbers = std::all_of(points.begin(), points.end(), whole);
-    const double usual = usual_step(points);
+    const double usual = usual_step(points), pace = usual_pace(points);
     Points ends;
     double behind = 0;  // between the last point of an epoch and the first step of the next one: validation, callbacks
     for (size_t i = 1; i < points.size(); ++i) {
@@ -92,6 +101,14 @@ Points ends_by_counter(const EventSeries& series) {
         ends.push_back({static_cast<int64_t>(now.value), before.wall + (std::floor(now.value) - before.value) /
                                                                            (now.value - before.value) *
                                                                            (now.wall - before.wall)});
+      else if (!numbers && !ends.empty() && now.value == before.value &&
+               now.value == static_cast<double>(ends.back().step))
+        ends.back().wall = now.wall;  // an evaluation at an epoch's end is written with the same fraction
+      // and what passes then beyond the pace of steps (it saves) is the epoch's as well.
+      if (!numbers && !ends.empty() && now.value > before.value &&
+          before.value == static_cast<double>(ends.back().step) && whole(before))
+        ends.back().wall =
+            before.wall + std::max(0.0, now.wall - before.wall - pace * static_cast<double>(now.step - before.step));
     }
     // The last one is told to its end if it has as many points as the one before.
     if (numbers && !ends.empty()) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "isochron/readers/plain_line.h"
 
@@ -170,7 +171,10 @@ void FitBuilder::end_epoch(const LogEvent& event, std::optional<double> time) {
     return;
   }
   if (event.role == LogEvent::Role::validation) {
-    if (last && event.validation_time) last->validation = event.validation_time;
+    if (event.within && (!last || last->ended))
+      fit().pending_validation = event.validation_time;
+    else if (last && event.validation_time)
+      last->validation = event.validation_time;
     return;
   }
   if (!index) {
@@ -218,6 +222,7 @@ void FitBuilder::end_epoch(const LogEvent& event, std::optional<double> time) {
   if (!draft.printed && fit().pending_time) draft.printed = fit().pending_time;
   fit().pending_time.reset();
   if (event.clock) draft.clock = event.clock;
+  if (fit().pending_validation) draft.validation = std::exchange(fit().pending_validation, std::nullopt);
   if (event.validation_time) draft.validation = event.validation_time;
   if (event.steps) draft.steps = event.steps;
   if (event.data_time && !event.step && draft.printed && event.data_time->value <= draft.printed->value)
@@ -413,7 +418,8 @@ void FitBuilder::add(const LogEvent& event, std::optional<double> time) {
       event.kind != LogEvent::Kind::run_end) {
     const EpochDraft* draft = current();
     const auto elapsed = draft && !draft->numbered && draft->train ? draft->train->elapsed : std::nullopt;
-    fit().positions.push_back({*event.epoch_position, elapsed, time, event.tokens});
+    const auto validation = event.validation_time ? std::optional(event.validation_time->value) : std::nullopt;
+    fit().positions.push_back({*event.epoch_position, elapsed, time, event.tokens, validation});
   }
   switch (event.kind) {
     case LogEvent::Kind::epoch_begin:

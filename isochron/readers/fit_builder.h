@@ -50,6 +50,7 @@ class FitBuilder {
     std::optional<Measured> elapsed;
     std::optional<double> time;
     std::optional<double> tokens;
+    std::optional<double> validation;
   };
   struct Fit {
     std::vector<EpochDraft> drafts;
@@ -58,6 +59,7 @@ class FitBuilder {
     bool headers = false;
     bool named = false;                    // lines call something an epoch
     std::optional<Measured> pending_time;  // an epoch's time that came before its line
+    std::optional<Measured> pending_validation;
     EpochsBar epochs_bar;
     std::vector<Position> positions;
     std::vector<Step> windows;                               // lines about steps, outside epochs too

@@ -161,3 +161,23 @@ log("died-and-the-bar-drawn-again", "died", [], "\r  0%|          | 0/80 [00:00<
     '  File "train.py", line 21, in <module>\n    trainer.train()\nValueError: The batch received was empty\n\r  9%|▉         | 7/80 [00:04<00:45,  1.60it/s]\n')
 log("died-behind-a-bar", "died", [5], "\rEpoch 0: 100%|██████████| 20/20 [00:05<00:00,  4.00it/s]\rEpoch 1:  35%|███▌      | 7/20 [00:01<00:03,  4.00it/s]Traceback (most recent call last):\n"
     '  File "train.py", line 21, in <module>\n    loss.backward()\nRuntimeError: CUDA error: device-side assert triggered\n')
+def trainer_epoch(e, epochs, begin, training, evaluation, saving):
+    """Hugging Face's Trainer, one epoch of 20 steps in four lines, its bar below each; an evaluation; a checkpoint."""
+    def bar(step, t):
+        return f"\r {100 * step // (20 * epochs)}%|██        | {step}/{20 * epochs} [{ms(t)}<00:10,  9.49it/s]"
+    text = "".join(bar(20 * e - 20 + 5 * i - 1, begin + training * i / 4) + f"\r{' ' * 40}\r{{'loss': '0.69', 'grad_norm': '0.15', 'learning_rate': '4.2e-05', 'epoch': '{e - 1 + i / 4:g}'}}\n" +
+                   bar(20 * e - 20 + 5 * i, begin + training * i / 4) for i in (1, 2, 3, 4))
+    text += "".join(f"\n\r{10 * i:3}%|{'█' * i:10}| {i}/10 [{ms(evaluation * i / 10)}<00:00,  2.72it/s]\x1b[A" for i in (0, 2, 5, 8, 10))
+    text += f"\r{' ' * 40}\r\n\r{' ' * 40}\r\x1b[A{{'eval_loss': '0.69', 'eval_runtime': '{evaluation}', 'eval_samples_per_second': '10.82', 'epoch': '{e}'}}\n"
+    return text + bar(20 * e, begin + training + evaluation) + f"\n\r100%|██████████| 10/10 [{ms(evaluation)}<00:00,  2.72it/s]\x1b[A\n\r{' ' * 40}\x1b[A\n"
+
+
+for name, symptom, evaluation, saving, cause in (("evaluates", "slow-overall", 12, 0, "train.validation"), ("saves", "healthy", 2, 6, None)):
+    log(f"huggingface-{name}", symptom, [8 + evaluation + saving] * 4, "".join(
+        trainer_epoch(e, 4, (e - 1) * (8 + evaluation + saving), 8, evaluation, saving) for e in range(1, 5)) +
+        f"\r100%|██████████| 80/80 [01:00<00:00,  1.5it/s]\n{{'train_runtime': '{4 * (8 + evaluation + saving)}.1', 'train_samples_per_second': '12.1', 'train_loss': '0.69', 'epoch': '4'}}\n", cause)
+for name in ("evaluator", "ignite.engine.engine.Engine"):
+    log(f"ignite-evaluates-{name}", "uneven", VALIDATED, f"2026-11-15 09:00:00,001 {name} INFO: Engine run starting with max_epochs=6.\n" + "".join(
+        (f"2026-11-15 {clock(t + 60)},012 {name} INFO: Engine run starting with max_epochs=1.\n2026-11-15 {clock(t + s)},012 {name} INFO: Epoch[1] Complete. Time taken: 00:01:30.012\n"
+         f"2026-11-15 {clock(t + s)},013 {name} INFO: Engine run finished. Time taken: 00:01:30.013\n" if s == 150 else "") +
+        f"2026-11-15 {clock(t + s)},014 {name} INFO: Epoch[{e}] Complete. Time taken: 00:0{s // 60}:{s % 60:02}.012\n" for e, s, t in begun(VALIDATED)), "train.validation")
