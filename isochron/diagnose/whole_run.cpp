@@ -152,6 +152,19 @@ bool names_validation(const std::string& metric) {
   return false;
 }
 
+std::optional<double> behind_steps(const Case& patient, size_t epoch) {
+  const Epoch& told = patient.epoch(epoch);
+  if (!told.tail_seconds || !(patient.tensorflow() || patient.run.framework == "lightning")) return std::nullopt;
+  return std::max(0.0, *told.tail_seconds - told.validation_seconds.value_or(0));
+}
+
+bool saves_in_every_epoch(const Case& patient) {
+  std::set<int> saved;
+  for (const Fact* fact : patient.facts("checkpoint")) saved.insert(fact->epoch);
+  return std::all_of(patient.epochs().begin(), patient.epochs().end(),
+                     [&](const Epoch& epoch) { return saved.contains(epoch.index); });
+}
+
 std::string validated_when_slow(const Case& patient) {
   std::set<int> with;
   std::string name;

@@ -23,6 +23,12 @@ bool work_grows(const Case& patient);
 // earlier ones. False where a watch did not see both.
 bool forward_grows_alike(const Case& patient);
 
+// What passed behind an epoch's last step and was no validation, where event files tell. In Keras and Lightning only
+// callbacks run there.
+std::optional<double> behind_steps(const Case& patient, size_t epoch);
+// The log says in every epoch that a checkpoint is saved.
+bool saves_in_every_epoch(const Case& patient);
+
 // A metric of data that was not trained on, by its name: "val_loss", "test/acc", "held_out_accuracy".
 bool names_validation(const std::string& metric);
 // Such a metric that stands in the slow epochs, and hardly in others; empty: none.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <utility>
 
 #include "isochron/readers/fit_builder.h"
 #include "isochron/readers/keyed_values.h"
@@ -25,25 +26,14 @@ class TableReader {
   std::optional<LogEvent> feed(std::string_view line) {
     const std::string plain = without_frames(line);
     line = plain;
-    const auto separates = [](char c) { return is_space(c) || c == '|' || c == ',' || c == ';'; };
-    std::vector<std::string> cells;
-    for (size_t at = 0; at < line.size() && cells.size() < 32;) {
-      while (at < line.size() && separates(line[at])) ++at;
-      size_t end = at;
-      while (end < line.size() && !separates(line[end])) ++end;
-      const std::string_view cell = line.substr(at, end - at);
-      if (cell.starts_with("(") && !cells.empty())
-        cells.back().append(cell);  // "time (s)"
-      else if (!cell.empty())
-        cells.emplace_back(cell);
-      at = end;
-    }
+    std::vector<std::string> cells = cells_of(line);
     if (cells.size() < 2) return std::nullopt;
     const bool by_commas = line.find(',') != std::string_view::npos && line.find(' ') == std::string_view::npos;
     const bool tells_time = std::any_of(cells.begin() + 1, cells.end(), names_time);
     const bool has_numbers =
         std::any_of(cells.begin(), cells.end(), [](const std::string& cell) { return is_digit(cell[0]); });
-    if (names_epoch(cells[0]) && !has_numbers && (tells_time || by_commas)) {
+    // MATLAB counts iterations before epochs.
+    if ((names_epoch(cells[0]) || names_epoch(cells[1])) && !has_numbers && (tells_time || by_commas)) {
       columns_ = std::move(cells);
       numbers_rows_ = is_space(line[0]);
       return std::nullopt;
@@ -54,10 +44,33 @@ class TableReader {
     KeyedValues values;
     for (size_t i = 0; i < cells.size(); ++i) values.emplace_back(columns_[i], cells[i]);
     auto event = keyed_event(values);
+    if (event && event->clock && event->step) {  // some rows an epoch: a clock read at its end tells when that was
+      event->kind = LogEvent::Kind::epoch_end;
+      event->step.reset();
+    }
     return event && event->epoch && (event->epoch_time || event->clock || by_commas) ? event : std::nullopt;
   }
 
  private:
+  // Where bars stand between them, names may have blanks: "|  Epoch  |  Time Elapsed  |".
+  static std::vector<std::string> cells_of(std::string_view line) {
+    const bool framed = trimmed(line).starts_with('|') && trimmed(line).ends_with('|');
+    const auto separates = [&](char c) { return c == '|' || (!framed && (is_space(c) || c == ',' || c == ';')); };
+    std::vector<std::string> cells;
+    for (size_t at = 0; at < line.size() && cells.size() < 32;) {
+      while (at < line.size() && separates(line[at])) ++at;
+      size_t end = at;
+      while (end < line.size() && !separates(line[end])) ++end;
+      const std::string_view cell = trimmed(line.substr(at, end - at));
+      if (cell.starts_with("(") && !cells.empty())
+        cells.back().append(cell);  // "time (s)"
+      else if (!cell.empty())
+        cells.emplace_back(cell);
+      at = end;
+    }
+    return cells;
+  }
+
   // Lines and corners of box drawing (U+2500 to U+257F) become bars of ASCII.
   static std::string without_frames(std::string_view line) {
     std::string plain;
@@ -80,6 +93,17 @@ bool numbers_epoch(std::string_view text) {
   return event && event->epoch;
 }
 
+// "|      Epoch |       3 |": a table of names and values, a line each.
+std::string unframed_pair(std::string_view text) {
+  const std::string_view line = trimmed(text);
+  if (line.size() < 5 || !line.starts_with('|') || !line.ends_with('|')) return {};
+  const size_t bar = line.find('|', 1);
+  if (bar == line.size() - 1 || line.find('|', bar + 1) != line.size() - 1) return {};
+  const std::string_view name = trimmed(line.substr(1, bar - 1));
+  const std::string_view value = trimmed(line.substr(bar + 1, line.size() - bar - 2));
+  return name.empty() || value.empty() ? std::string() : std::string(name).append(": ").append(value);
+}
+
 // What a line says when there is no bar in it.
 std::optional<LogEvent> read_event(std::string_view text, std::string_view lower_text, TableReader& table) {
   if (auto event = match_log_family(text, lower_text)) {
@@ -90,6 +114,7 @@ std::optional<LogEvent> read_event(std::string_view text, std::string_view lower
     return event;
   }
   if (auto event = table.feed(text)) return event;
+  if (const std::string pair = unframed_pair(text); !pair.empty()) return read_event(pair, lowered(pair), table);
   if (const KeyedValues values = find_dictionary(text); values.size() >= 2)
     if (auto event = keyed_event(values)) return event;
   return plain_event(text, lower_text);
@@ -157,11 +182,37 @@ struct ConsoleReader::State {
     const bool progress = !bars.empty() || (event && event->kind != LogEvent::Kind::run_end && !event->bare);
     const auto time = time_of(into, line, stamp, progress);
     for (const Bar& bar : bars) into.add_bar(bar, time);
+    if (runs_within(lower_text) && event && event->kind == LogEvent::Kind::epoch_end) {
+      event->role = LogEvent::Role::validation;
+      event->within = true;
+      event->validation_time = event->epoch_time;
+      event->epoch.reset();
+    }
     if (event)
       into.add(*event, time);
     else if (time && bars.empty())
       into.note_time(*time);
-    read_notice(into, line, lower_text, time, progress);
+    if (!trimmed(text).empty() && (!event || event->kind != LogEvent::Kind::epoch_begin)) into.note_line();
+    const bool on = std::count_if(bars.begin(), bars.end(), [&](const Bar& bar) { return goes_on(bar); }) > 0;
+    read_notice(into, line, lower_text, time, bars.empty() ? progress : on);
+  }
+
+  // Ignite runs an engine that evaluates within the one that trains, and both count their epochs.
+  bool runs_within(std::string_view lower_text) {
+    if (lower_text.find("engine run starting") != std::string_view::npos) ++engines;
+    if (lower_text.find("engine run finished") != std::string_view::npos ||
+        lower_text.find("engine run complete") != std::string_view::npos)
+      engines = std::max(0, engines - 1);
+    return engines > 1;
+  }
+
+  // tqdm draws its bars once more as a program ends, below the traceback that ended it.
+  bool goes_on(const Bar& bar) {
+    constexpr size_t kMostBars = 64;
+    if (drawn.size() > kMostBars) drawn.clear();
+    const std::pair now{bar.event.step, bar.event.steps};
+    const auto [before, fresh] = drawn.try_emplace(std::string(bar.label), now);
+    return fresh || std::exchange(before->second, now) != now;
   }
 
   void read_notice(FitBuilder& into, const Terminal::Line& line, std::string_view lower_text,
@@ -231,9 +282,11 @@ struct ConsoleReader::State {
   std::array<std::optional<double>, Timestamp::kKinds> last_stamp;
   std::map<std::pair<size_t, double>, double> last_stamps;  // by kind and resolution
   std::map<std::string_view, int> counts;
+  std::map<std::string, std::pair<std::optional<int64_t>, std::optional<int64_t>>> drawn;  // bars by their labels
   std::vector<Fact> fatal;  // seen since the last sign of progress
   std::optional<double> shuffle_began;
   bool in_our_note = false;
+  int engines = 0;
 };
 
 ConsoleReader::ConsoleReader(std::string source) : state_(std::make_unique<State>(std::move(source))) {}

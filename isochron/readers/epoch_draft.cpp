@@ -93,6 +93,16 @@ std::optional<double> EpochDraft::bars_end() const {
   return latest;
 }
 
+void BesideSteps::add(int64_t step, const Measured& time) {
+  if (!first) {
+    first = time;
+    first_step = step;
+  }
+  last = time;
+  last_step = step;
+  sum = sum + time;
+}
+
 void EpochDraft::add_step(const LogEvent& event, std::optional<double> time) {
   if (event.steps) steps = event.steps;
   if (event.elapsed) elapsed = event.elapsed;
@@ -104,6 +114,7 @@ void EpochDraft::add_step(const LogEvent& event, std::optional<double> time) {
   if (event.mean_data_time) mean_input = event.mean_data_time;
   if (event.examples) examples = event.examples;
   if (!event.step) return;
+  if (event.beside_step) beside.add(*event.step, *event.beside_step);
   if (!first_step) {
     first_step = event.step;
     first_step_time = time;
@@ -188,6 +199,7 @@ std::optional<Measured> EpochDraft::seconds() const {
     by_clock = Measured::exact((*last_step_time - *begin) * factor);
   }
   std::optional<Measured> best = printed;
+  if (best && best->low == best->value) best = centred(*best);
   if (!best) {
     best = by_bars();
     if (best && validation) best = *best + *validation;

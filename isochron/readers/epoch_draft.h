@@ -32,6 +32,15 @@ struct BarState {
   bool in_time() const;
 };
 
+// Times that stand beside the steps of an epoch without a word on what they are the times of.
+struct BesideSteps {
+  std::optional<Measured> first;
+  int64_t first_step = 0, last_step = 0;
+  Measured last, sum;
+
+  void add(int64_t step, const Measured& time);
+};
+
 struct EpochDraft {
   int64_t index = 0;
   bool numbered = false;
@@ -62,6 +71,8 @@ struct EpochDraft {
   std::optional<double> input;                    // waited for data in all, as told at the epoch's end
   std::optional<Measured> elapsed;                // since its beginning, as step lines say
   std::optional<double> examples, tokens;
+  BesideSteps beside;
+  int64_t lines = 0;  // behind the one that began it
   std::map<std::string, double> metrics;
 
   void add_step(const LogEvent& event, std::optional<double> time);

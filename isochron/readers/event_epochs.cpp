@@ -51,6 +51,22 @@ const Points* epoch_points(const EventSeries& series, const Points* steps, size_
   return best;
 }
 
+// Seconds between two points, most of the time.
+double usual_gap(const Points& points) {
+  std::vector<double> gaps;
+  for (size_t i = 1; i < points.size(); ++i) gaps.push_back(points[i].wall - points[i - 1].wall);
+  return median_of(std::move(gaps));
+}
+
+// Seconds a step takes, most of the time.
+double usual_pace(const Points& points) {
+  std::vector<double> paces;
+  for (size_t i = 1; i < points.size(); ++i)
+    if (const int64_t steps = points[i].step - points[i - 1].step; steps > 0)
+      paces.push_back((points[i].wall - points[i - 1].wall) / static_cast<double>(steps));
+  return median_of(std::move(paces));
+}
+
 // Seconds a step takes where no epoch ends.
 double usual_step(const Points& points) {
   std::vector<double> gaps;
@@ -73,7 +89,7 @@ Points ends_by_counter(const EventSeries& series) {
         std::adjacent_find(points.begin(), points.end(), falls) != points.end())
       continue;
     const bool numbers = std::all_of(points.begin(), points.end(), whole);
-    const double usual = usual_step(points);
+    const double usual = usual_step(points), pace = usual_pace(points);
     Points ends;
     double behind = 0;  // between the last point of an epoch and the first step of the next one: validation, callbacks
     for (size_t i = 1; i < points.size(); ++i) {
@@ -85,6 +101,14 @@ Points ends_by_counter(const EventSeries& series) {
         ends.push_back({static_cast<int64_t>(now.value), before.wall + (std::floor(now.value) - before.value) /
                                                                            (now.value - before.value) *
                                                                            (now.wall - before.wall)});
+      else if (!numbers && !ends.empty() && now.value == before.value &&
+               now.value == static_cast<double>(ends.back().step))
+        ends.back().wall = now.wall;  // an evaluation at an epoch's end is written with the same fraction
+      // and what passes then beyond the pace of steps (it saves) is the epoch's as well.
+      if (!numbers && !ends.empty() && now.value > before.value &&
+          before.value == static_cast<double>(ends.back().step) && whole(before))
+        ends.back().wall =
+            before.wall + std::max(0.0, now.wall - before.wall - pace * static_cast<double>(now.step - before.step));
     }
     // The last one is told to its end if it has as many points as the one before.
     if (numbers && !ends.empty()) {
@@ -98,6 +122,60 @@ Points ends_by_counter(const EventSeries& series) {
     if (ends.size() >= 2 && rises(ends)) return ends;
   }
   return {};
+}
+
+// How a scalar of steps counts them.
+struct StepCount {
+  int64_t first = 0;   // from 0 or from 1; a resumed run begins in the middle
+  int64_t stride = 1;  // one point for so many
+  int64_t all = 0;
+
+  explicit StepCount(const Points& points) : stride(points[1].step - points[0].step) {
+    const int64_t front = points.front().step;
+    first = front == 0 ? 0 : stride == 1 ? front : 1;
+    all = points.back().step - first + stride;
+  }
+};
+
+// Where steps alone are told and how many epochs there were is known, these have as many steps each. What passes
+// between the last step of one and the first of the next is taken for the former's: it validates, saves and logs. What
+// follows the last step of all nothing tells: as much as after the epoch before.
+struct StepBounds {
+  Points at;             // the first is the beginning of the first epoch
+  double uncertain = 0;  // how much longer the last epoch may be, as others are
+};
+
+StepBounds bounds_by_steps(const Points& points, int64_t epochs) {
+  const StepCount count(points);
+  const int64_t each = epochs > 0 ? (count.all + epochs / 2) / epochs : 0;
+  const int64_t least = 2 * count.stride;
+  if (epochs < 2 || each < std::max<int64_t>(least, 4) || std::abs(each * epochs - count.all) >= count.stride)
+    return {};
+  StepBounds out;
+  Points& bounds = out.at;
+  double behind = 0, longest = 0, usual = 0;
+  const ScalarPoint* before = nullptr;
+  auto next = points.begin();
+  for (int64_t e = 0; e < epochs; ++e) {
+    const int64_t low = count.first + each * e, high = low + each;
+    const auto head = next;
+    std::vector<double> gaps;
+    for (; next != points.end() && next->step < high; ++next)
+      if (next != head)
+        gaps.push_back((next->wall - (next - 1)->wall) / static_cast<double>(next->step - (next - 1)->step));
+    if (gaps.empty()) return {};
+    const double done = before ? before->wall + usual * static_cast<double>(low - 1 - before->step) : 0;
+    usual = median_of(std::move(gaps));
+    const double begin = head->wall - usual * static_cast<double>(head->step - low + 1);
+    bounds.push_back({e, before ? std::max(begin, before->wall) : begin});
+    if (before) behind = std::max(0.0, bounds.back().wall - done);
+    longest = std::max(longest, behind);
+    before = &*(next - 1);
+  }
+  const int64_t left = count.first + each * epochs - 1 - before->step;
+  bounds.push_back({epochs, before->wall + usual * static_cast<double>(left) + behind});
+  out.uncertain = longest - behind;
+  return out;
 }
 
 std::vector<Step> steps_of(const Points& points, double zero) {
@@ -156,8 +234,26 @@ void place_steps(RunRecord& run, const Points& points, const std::vector<double>
   }
 }
 
+// Keras' callback writes down what an evaluation gave as it ends, Hugging Face's Trainer how long it took: of what an
+// epoch does behind its steps, so much is validation.
+void place_validation(RunRecord& run, const EventSeries& series, const std::vector<double>& ends) {
+  for (const auto& [tag, points] : series.tags) {
+    const bool at_its_end = series.keras && tag.find("evaluation_") != std::string::npos;
+    const bool told = tag.ends_with("eval/runtime");
+    if (!at_its_end && !told) continue;
+    for (size_t e = 0; e < run.epochs.size(); ++e) {
+      Epoch& epoch = run.epochs[e];
+      if (epoch.validation_seconds || !epoch.tail_seconds) continue;
+      const double steps_done = ends[e] - *epoch.tail_seconds;
+      for (const ScalarPoint& point : points)
+        if (point.wall > steps_done && point.wall <= ends[e])
+          epoch.validation_seconds = told ? point.value : point.wall - steps_done;
+    }
+  }
+}
+
 // Times that grow evenly were taken for readings of a clock. Events know how long the run really was.
-void check_clock(RunRecord& run, const Points& points) {
+void check_clock(RunRecord& run, const EventSeries& series) {
   const Fact* clock = run.find_fact("epochs.clock");
   if (!clock) return;
   std::vector<double> readings;
@@ -168,7 +264,12 @@ void check_clock(RunRecord& run, const Points& points) {
     told += reading;
   }
   for (const Epoch& epoch : run.epochs) taken += epoch.seconds;
-  const double seen = points.back().wall - points.front().wall;
+  double begun = 1e11, done = 0;
+  for (const auto& [tag, points] : series.tags) {
+    begun = std::min(begun, points.front().wall);
+    done = std::max(done, points.back().wall);
+  }
+  const double seen = done - begun;
   if (readings.size() != run.epochs.size() || std::abs(seen - taken) <= std::abs(seen - told)) return;
   for (size_t i = 0; i < readings.size(); ++i) run.epochs[i].seconds = readings[i];
 }
@@ -179,7 +280,7 @@ std::string framework_of(const EventSeries& series, const std::string& otherwise
   return series.keras ? "keras" : series.plain ? "torch" : otherwise;
 }
 
-RunRecord record_of(const EventSeries& series) {
+RunRecord record_of(const EventSeries& series, size_t expected) {
   RunRecord run;
   run.source = "tfevents";
   run.framework = framework_of(series);
@@ -187,10 +288,31 @@ RunRecord record_of(const EventSeries& series) {
   run.wall_start = zero;
   const Points* steps = step_points(series);
   if (steps) run.steps = steps_of(*steps, zero);
+  // A scalar of each epoch, a counter beside the steps, or so many steps for each.
   const Points* written = epoch_points(series, steps, 0);
-  const Points ends = written ? *written : ends_by_counter(series);
+  const Points counted = written ? Points() : ends_by_counter(series);
+  const auto epochs = static_cast<int64_t>(written ? written->size() : expected);
+  const StepBounds by_steps =
+      steps && counted.empty() && !series.keras ? bounds_by_steps(*steps, epochs) : StepBounds();
+  const Points& bounds = by_steps.at;
+  Points ends = !counted.empty() ? counted : written ? *written : bounds;
   if (ends.empty()) return run;
-  double before = zero;
+  if (!counted.empty()) run.facts.push_back({"epochs.by-counter", "1", "event files"});
+  // Keras opens the file in whole seconds and writes its model there as training begins; a trainer opens it not long
+  // before; others at any time: then only steps tell when the first epoch began.
+  const bool begun = series.keras && series.model_wall >= zero && series.model_wall < ends.front().wall;
+  double before = begun ? series.model_wall : zero;
+  if (!bounds.empty()) {
+    before = std::max(zero, bounds.front().wall);
+    if (!written) ends.erase(ends.begin());
+    for (size_t i = 0; i < ends.size(); ++i) {
+      ends[i].wall = written ? std::max(ends[i].wall, bounds[i + 1].wall) : bounds[i + 1].wall;
+      if (!written) ends[i].step = static_cast<int64_t>(i) + 1;
+    }
+  }
+  const double wait = begun || !steps  ? 0
+                      : bounds.empty() ? steps->front().wall - zero - usual_gap(*steps)
+                                       : before - zero;
   for (const ScalarPoint& point : ends) {
     Epoch epoch;
     epoch.index = static_cast<int>(point.step - ends.front().step + std::max<int64_t>(ends.front().step, 1));
@@ -201,27 +323,27 @@ RunRecord record_of(const EventSeries& series) {
   }
   run.seconds = before - zero;
   note_validation(run, series, ends.front().step);
-  // Keras opens the file as training begins, others at any time before it: then only steps tell when the first epoch
-  // began.
   if (!steps && !series.keras) run.epochs.erase(run.epochs.begin());
   if (steps) refine(run, series);
+  // How much of the wait for the first step is the first epoch's own, nothing tells.
+  if (Epoch& first = run.epochs.front(); first.index == 1) first.resolution = std::max(0.0, wait);
+  if (run.epochs.size() > 1) run.epochs.back().resolution = by_steps.uncertain;
   return run;
 }
 
 void refine(RunRecord& run, const EventSeries& series) {
   const Points* points = step_points(series);
+  check_clock(run, series);
   if (!points || run.epochs.empty()) {
     if (points && run.steps.empty()) run.steps = steps_of(*points, series.first_wall);
     return;
   }
-  check_clock(run, *points);
   const auto n = static_cast<double>(run.epochs.size());
-  // Steps are counted from 0 or from 1; a resumed run begins in the middle.
-  const int64_t stride = (*points)[1].step - (*points)[0].step;
-  const int64_t first = points->front().step == 0 ? 0 : stride == 1 ? points->front().step : 1;
+  const StepCount count(*points);
+  const int64_t first = count.first;
   double per_epoch = 0;
   for (const Epoch& epoch : run.epochs) per_epoch += static_cast<double>(epoch.steps.value_or(0)) / n;
-  const double counted = static_cast<double>(points->back().step - first + stride) / n;
+  const double counted = static_cast<double>(count.all) / n;
   if (per_epoch == 0 || run.epochs.front().examples) per_epoch = std::round(counted);
   if (std::abs(counted / per_epoch - 1) > 0.2 && !run.open_epoch) return;  // other steps than the epochs' own
   // When epochs ended: by a scalar of theirs whose differences are their times.
@@ -241,6 +363,7 @@ void refine(RunRecord& run, const EventSeries& series) {
   }
   if (!run.wall_start) run.wall_start = ends.front() - run.epochs.front().seconds;
   place_steps(run, *points, ends, per_epoch, first, *run.wall_start);
+  place_validation(run, series, ends);
   if (run.steps.empty()) run.steps = steps_of(*points, *run.wall_start);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "isochron/readers/plain_line.h"
 
@@ -49,6 +50,10 @@ int FitBuilder::current_epoch() const {
   return static_cast<int>(drafts.back().index + (drafts.back().ended ? 1 : 0));
 }
 
+void FitBuilder::note_line() {
+  if (EpochDraft* draft = current()) ++draft->lines;
+}
+
 void FitBuilder::note_foreign_time(double time) {
   note_time(time);
   fit().before_first_foreign = true;
@@ -58,6 +63,13 @@ void FitBuilder::note_time(double time) {
   if (fit().drafts.empty()) {
     fit().before_first = time;
     fit().before_first_foreign = false;
+  }
+  // A header without a time: its epoch begins, and the one before ends, where one is told right below it.
+  constexpr int64_t kRightBelow = 3;
+  if (auto& drafts = fit().drafts; !drafts.empty() && drafts.back().header && !drafts.back().begin &&
+                                   !drafts.back().ended && drafts.back().lines < kRightBelow) {
+    drafts.back().begin = time;
+    if (drafts.size() > 1 && !drafts[drafts.size() - 2].end) drafts[drafts.size() - 2].end = time;
   }
   fit().last_time = time;
 }
@@ -132,6 +144,7 @@ void FitBuilder::begin_epoch(const LogEvent& event, std::optional<double> time) 
   if (repeated && !loop) return;
   EpochDraft& draft = open(loop ? last->index + 1 : *event.epoch, true, time);
   draft.header = true;
+  draft.lines = 0;
   fit().headers = true;
   if (time) draft.begin = time;
 }
@@ -143,16 +156,25 @@ void FitBuilder::end_epoch(const LogEvent& event, std::optional<double> time) {
     index = event.epoch;
   else if (event.epoch_position && event.epoch_time && std::fabs(*event.epoch_position) <= kLargestIndex)
     index = std::llround(*event.epoch_position);
-  if (event.role == LogEvent::Role::validation) {
-    if (last && event.validation_time) last->validation = event.validation_time;
+  // fastai's bars count from 1, the rows of its table from 0.
+  if (index && event.epoch_time && last && last->numbered && last->train && !last->printed &&
+      *index == last->index - 1 && (fit().drafts.size() == 1 || fit().drafts[fit().drafts.size() - 2].printed))
+    index = last->index;
+  // "epoch 3 train loss 0.3 1.8s" and below it "epoch 3 valid loss 0.2 0.5s": an epoch is both.
+  const bool of_validation = event.valid_part || event.role == LogEvent::Role::validation;
+  if (const auto validated = event.epoch_time ? event.epoch_time : event.validation_time;
+      of_validation && validated && last && last->train_part && last->printed && !last->validation &&
+      last->index == index.value_or(last->index)) {
+    last->validation = validated;
+    last->printed = *last->printed + *validated;
+    if (time) last->end = time;
     return;
   }
-  // "epoch 3 train loss 0.3 1.8s" and below it "epoch 3 valid loss 0.2 0.5s": an epoch is both.
-  if (event.valid_part && event.epoch_time && last && last->train_part && !last->validation &&
-      last->index == index.value_or(last->index)) {
-    last->validation = event.epoch_time;
-    last->printed = *last->printed + *event.epoch_time;
-    if (time) last->end = time;
+  if (event.role == LogEvent::Role::validation) {
+    if (event.within && (!last || last->ended))
+      fit().pending_validation = event.validation_time;
+    else if (last && event.validation_time)
+      last->validation = event.validation_time;
     return;
   }
   if (!index) {
@@ -161,8 +183,9 @@ void FitBuilder::end_epoch(const LogEvent& event, std::optional<double> time) {
       return;
     }
     if (event.within && (!last || last->ended || event.valid_part)) return;
-    if (last && !last->printed) {
+    if (last && (!last->printed || last->printed_at)) {  // beside a step it may have been of that
       last->printed = event.epoch_time;
+      last->printed_at.reset();
       last->train_part = event.train_part;
       if (event.step_time && !last->mean_step) last->mean_step = event.step_time;
       last->ended = true;
@@ -199,6 +222,7 @@ void FitBuilder::end_epoch(const LogEvent& event, std::optional<double> time) {
   if (!draft.printed && fit().pending_time) draft.printed = fit().pending_time;
   fit().pending_time.reset();
   if (event.clock) draft.clock = event.clock;
+  if (fit().pending_validation) draft.validation = std::exchange(fit().pending_validation, std::nullopt);
   if (event.validation_time) draft.validation = event.validation_time;
   if (event.steps) draft.steps = event.steps;
   if (event.data_time && !event.step && draft.printed && event.data_time->value <= draft.printed->value)
@@ -291,6 +315,14 @@ void FitBuilder::add_train_bar(const LogEvent& event, bool keras, std::optional<
   if (has_epoch(event)) {
     const bool other = !draft || !draft->numbered || draft->index != *event.epoch;
     draft = &open(*event.epoch, true, time);
+    // One of another length under the same name, begun behind it: fastai's of the validation.
+    if (!other && draft->train && draft->train->complete() && event.steps && event.steps != draft->train->steps &&
+        (step == 0 || (!draft->inner.empty() && draft->inner.back().steps == event.steps))) {
+      LogEvent inner = event;
+      inner.role = LogEvent::Role::validation;
+      add_inner_bar(*draft, inner, keras, time);
+      return;
+    }
     // A bar that begins again under the name of an epoch that is told: Lightning's on its way to the next one, or a
     // probe after training.
     if (!other && draft->train && draft->train->complete() && step < draft->train->step) return;
@@ -354,6 +386,7 @@ void FitBuilder::add_bar(const Bar& bar, std::optional<double> time) {
   if (unit.ends_with("b") && unit != "mb" && !keras && unit.size() <= 2)
     event.role = LogEvent::Role::other;  // a download
   if (unit == "b" || unit == "kb" || unit == "mb" || unit == "gb") event.role = LogEvent::Role::other;
+  if (unit == "task") event.role = LogEvent::Role::validation;
   if (unit.starts_with("epoch") || unit == "ep") event.role = LogEvent::Role::epochs;
   if (bar.style == Bar::Style::rich && event.epoch && event.epochs && !event.inclusive) event.inclusive = true;
   if (keras) event.framework = "keras";
@@ -385,7 +418,8 @@ void FitBuilder::add(const LogEvent& event, std::optional<double> time) {
       event.kind != LogEvent::Kind::run_end) {
     const EpochDraft* draft = current();
     const auto elapsed = draft && !draft->numbered && draft->train ? draft->train->elapsed : std::nullopt;
-    fit().positions.push_back({*event.epoch_position, elapsed, time, event.tokens});
+    const auto validation = event.validation_time ? std::optional(event.validation_time->value) : std::nullopt;
+    fit().positions.push_back({*event.epoch_position, elapsed, time, event.tokens, validation});
   }
   switch (event.kind) {
     case LogEvent::Kind::epoch_begin:
@@ -400,6 +434,7 @@ void FitBuilder::add(const LogEvent& event, std::optional<double> time) {
     case LogEvent::Kind::run_end:
       if (!fit().run_time) fit().run_time = event.run_time;
       if (event.epoch_position) fit().run_epochs = event.epoch_position;
+      if (event.run_input_time) fit().run_input = event.run_input_time->value;
       fit().trailing = true;
       break;
     case LogEvent::Kind::progress:

@@ -25,6 +25,8 @@ class FitBuilder {
   void add(const LogEvent& event, std::optional<double> time);
   void add_bar(const Bar& bar, std::optional<double> time);
   void fact(Fact fact);
+  // A line, whatever it says.
+  void note_line();
   // A line with a time that says nothing else: the first epoch may begin here.
   void note_time(double time);
   // The same of a line that another logger wrote, perhaps in the middle of that epoch.
@@ -48,6 +50,7 @@ class FitBuilder {
     std::optional<Measured> elapsed;
     std::optional<double> time;
     std::optional<double> tokens;
+    std::optional<double> validation;
   };
   struct Fit {
     std::vector<EpochDraft> drafts;
@@ -56,12 +59,14 @@ class FitBuilder {
     bool headers = false;
     bool named = false;                    // lines call something an epoch
     std::optional<Measured> pending_time;  // an epoch's time that came before its line
+    std::optional<Measured> pending_validation;
     EpochsBar epochs_bar;
     std::vector<Position> positions;
     std::vector<Step> windows;                               // lines about steps, outside epochs too
     std::optional<std::pair<int64_t, double>> step_reading;  // the last step without an epoch, and when it was
     std::optional<Measured> run_time;
     std::optional<double> run_epochs;    // as told at its end
+    std::optional<double> run_input;     // waited for data in all, likewise
     std::optional<double> before_first;  // the last time seen before the first epoch
     bool before_first_foreign = false;
     std::optional<double> last_time;
@@ -83,6 +88,7 @@ class FitBuilder {
   void note_plan(const LogEvent& event);
   void start_fit();
 
+  static void take_times_of_steps(Fit& fit);
   static void take_clocks(Fit& fit);
   static void take_positions(Fit& fit);
   static void take_part_of_epoch(Fit& fit, const std::vector<std::pair<double, double>>& clock);

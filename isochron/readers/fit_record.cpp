@@ -44,6 +44,36 @@ bool still_validates(const std::vector<EpochDraft>& drafts) {
 
 }  // namespace
 
+// "Epoch 1 [100/200] loss 0.3 time 12.1s": such times are those of steps or of a few of them where they do not grow
+// within an epoch; the epoch's time is their sum then, and not the one that stands beside its last step.
+void FitBuilder::take_times_of_steps(Fit& fit) {
+  constexpr double kGrows = 1.3, kFurther = 1.5;
+  const auto told = [](const EpochDraft& draft) { return draft.beside.first && draft.printed && draft.printed_at; };
+  const auto of_steps = [&](const EpochDraft& draft) {
+    return !told(draft) ||
+           (static_cast<double>(*draft.printed_at) >= kFurther * static_cast<double>(draft.beside.first_step) &&
+            draft.printed->value < kGrows * draft.beside.first->value);
+  };
+  if (std::none_of(fit.drafts.begin(), fit.drafts.end(), told)) return;
+  // A clock of the whole run hardly grows within its later epochs either, but never goes back.
+  const EpochDraft* before = nullptr;
+  bool goes_on = true;
+  for (const EpochDraft& draft : fit.drafts) {
+    if (!told(draft)) continue;
+    if (before) goes_on = goes_on && draft.beside.first->value > before->printed->value;
+    before = &draft;
+  }
+  if (goes_on && before != &fit.drafts.front()) return;
+  if (!std::all_of(fit.drafts.begin(), fit.drafts.end(), of_steps)) return;
+  for (EpochDraft& draft : fit.drafts) {
+    if (!told(draft)) continue;
+    const Measured sum = draft.beside.sum + *draft.printed;
+    draft.printed.reset();
+    draft.printed_at.reset();
+    if (!draft.seconds()) draft.printed = sum;
+  }
+}
+
 // Printed times that are readings of a clock become differences.
 void FitBuilder::take_clocks(Fit& fit) {
   using Member = std::optional<Measured> EpochDraft::*;
@@ -81,7 +111,12 @@ void FitBuilder::take_clocks(Fit& fit) {
     const bool of_run = running(drafts, &EpochDraft::clock, true);
     std::erase_if(drafts, [](const EpochDraft* draft) { return draft->printed.has_value(); });
     for (EpochDraft* draft : drafts) draft->printed = draft->clock;
-    if (of_run) differences(drafts, &EpochDraft::clock);
+    if (of_run) {
+      differences(drafts, &EpochDraft::clock);
+      if (!drafts.empty() && drafts.front() == &fit.drafts.front())
+        drafts.front()->printed = *drafts.front()->clock * (1.0 / static_cast<double>(drafts.front()->covers));
+      return;
+    }
   }
   // "Epoch 2 completed in 22.41 seconds" by a clock that was never reset.
   if (const auto drafts = with(&EpochDraft::printed); running(drafts, &EpochDraft::printed, false)) {
@@ -90,103 +125,6 @@ void FitBuilder::take_clocks(Fit& fit) {
     fit.facts.push_back({"epochs.clock", readings, "", std::nullopt, kNoEpoch});
     differences(drafts, &EpochDraft::printed);
   }
-}
-
-// Hugging Face prints fractions of epochs beside one bar for the whole run: the bar's clock is read at whole epochs.
-void FitBuilder::take_positions(Fit& fit) {
-  if (fit.positions.size() < 2) return;
-  std::vector<std::pair<double, double>> clock;  // epochs, seconds
-  std::vector<std::pair<double, double>> tokens;
-  const bool by_time =
-      std::all_of(fit.positions.begin(), fit.positions.end(), [](const Position& p) { return p.time.has_value(); });
-  for (const Position& p : fit.positions) {
-    // Losses first, then an evaluation at the same place: the epoch lasts until the latter is done.
-    if (by_time && !clock.empty() && p.epoch == clock.back().first) clock.back().second = *p.time;
-    if (!clock.empty() && p.epoch <= clock.back().first) continue;
-    if (by_time)
-      clock.emplace_back(p.epoch, *p.time);
-    else if (p.elapsed)
-      clock.emplace_back(p.epoch, p.elapsed->value + (p.elapsed->width() > 0.5 ? 0.5 : 0.0));
-    if (p.tokens) tokens.emplace_back(p.epoch, *p.tokens);
-  }
-  const auto at = [](const std::vector<std::pair<double, double>>& points, double epoch) -> std::optional<double> {
-    for (size_t i = 0; i < points.size(); ++i) {
-      if (std::abs(points[i].first - epoch) < 1e-3) return points[i].second;
-      if (i > 0 && points[i - 1].first < epoch && epoch < points[i].first) {
-        const double part = (epoch - points[i - 1].first) / (points[i].first - points[i - 1].first);
-        return points[i - 1].second + part * (points[i].second - points[i - 1].second);
-      }
-    }
-    return std::nullopt;
-  };
-  for (EpochDraft& draft : fit.drafts) {  // tokens seen become tokens of the epoch
-    if (!draft.numbered || tokens.empty()) continue;
-    const auto end = at(tokens, static_cast<double>(draft.index));
-    const auto begin = draft.index == 1 ? std::optional<double>(0.0) : at(tokens, static_cast<double>(draft.index) - 1);
-    if (end && begin) draft.metrics["tokens"] = *end - *begin;
-  }
-  const bool numbered =
-      std::any_of(fit.drafts.begin(), fit.drafts.end(), [](const EpochDraft& d) { return d.numbered; });
-  if (numbered || clock.size() < 2) return;
-  if (clock.back().first < 1) return take_part_of_epoch(fit, clock);
-  std::vector<EpochDraft> drafts;
-  double zero = 0;
-  if (by_time) {  // the bar's first appearance, the line before it, or as far back as the pace says
-    const double pace = (clock[1].second - clock[0].second) / (clock[1].first - clock[0].first);
-    zero = fit.before_first.value_or(clock[0].second - pace * clock[0].first);
-    if (!fit.drafts.empty() && fit.drafts[0].train && fit.drafts[0].train->first_time)
-      zero = std::max(fit.before_first.value_or(0), *fit.drafts[0].train->first_time);
-  }
-  for (int64_t index = 1; static_cast<double>(index) <= clock.back().first + 1e-3 && index < 100000; ++index) {
-    const auto end = at(clock, static_cast<double>(index));
-    const auto begin = index == 1 ? std::optional<double>(zero) : at(clock, static_cast<double>(index) - 1);
-    if (!end || !begin || *end <= *begin) continue;
-    EpochDraft draft;
-    draft.index = index;
-    draft.numbered = draft.ended = true;
-    if (by_time) {
-      draft.begin = begin;
-      draft.end = end;
-    }
-    draft.printed = Measured{*end - *begin, std::max(0.0, *end - *begin - (by_time ? 0.0 : 1.0)),
-                             *end - *begin + (by_time ? 0.0 : 1.0)};
-    const auto tokens_end = at(tokens, static_cast<double>(index));
-    const auto tokens_begin = index == 1 ? std::optional<double>(0.0) : at(tokens, static_cast<double>(index) - 1);
-    if (tokens_end && tokens_begin) draft.metrics["tokens"] = *tokens_end - *tokens_begin;
-    drafts.push_back(std::move(draft));
-  }
-  const bool open = std::fmod(clock.back().first, 1.0) > 1e-3;
-  if (drafts.empty()) return;
-  fit.drafts = std::move(drafts);
-  if (open) {
-    EpochDraft last;
-    last.index = static_cast<int64_t>(clock.back().first) + 1;
-    last.numbered = true;
-    fit.drafts.push_back(std::move(last));
-  }
-}
-
-// A run of less than one epoch (`max_steps`): its bar counts the steps of the run, redrawn below each line it prints.
-// What it tells is the time of steps.
-void FitBuilder::take_part_of_epoch(Fit& fit, const std::vector<std::pair<double, double>>& clock) {
-  if (fit.drafts.empty() || !fit.drafts.back().train) return;
-  EpochDraft last = fit.drafts.back();
-  const double per_epoch = static_cast<double>(last.train->step) / clock.back().first;
-  fit.windows.clear();
-  for (size_t i = 1; i < clock.size(); ++i) {
-    Step window;
-    window.index = std::llround(clock[i].first * per_epoch);
-    window.start = clock[i - 1].second;
-    window.seconds =
-        (clock[i].second - clock[i - 1].second) / std::max((clock[i].first - clock[i - 1].first) * per_epoch, 1.0);
-    fit.windows.push_back(window);
-  }
-  fit.drafts.clear();
-  if (fit.run_time) return;
-  last.index = 1;
-  last.ended = false;
-  last.train->steps = std::max<int64_t>(std::llround(per_epoch), last.train->step + 1);
-  fit.drafts.push_back(std::move(last));
 }
 
 // A bar whose items are epochs: the differences of its clock.
@@ -315,7 +253,14 @@ void FitBuilder::take_gaps(Fit& fit) {
 void FitBuilder::take_as_long(Fit& fit) {
   if (fit.drafts.size() < 2) return;
   EpochDraft& last = fit.drafts.back();
-  if (last.ended || last.train || last.steps || !last.last_step) return;
+  if (last.ended || last.train || last.steps) return;
+  if (!last.last_step) {  // nothing but headers and lines about results
+    last.ended = last.header && last.lines > 0 &&
+                 std::all_of(fit.drafts.begin(), fit.drafts.end() - 1, [&](const EpochDraft& draft) {
+                   return draft.header && !draft.train && !draft.last_step && draft.lines <= last.lines;
+                 });
+    return;
+  }
   const auto told_as_far = [&](const EpochDraft& draft) {
     return draft.last_step && draft.stride == last.stride &&
            *draft.last_step - *draft.first_step == *last.last_step - *last.first_step;
@@ -340,6 +285,7 @@ RunRecord FitBuilder::record_of(Fit fit) {
   constexpr size_t kFewest = 3;  // one or two lines that begin with a number count nothing
   const auto bare = [](const EpochDraft& draft) { return draft.bare; };
   if (fit.drafts.size() < kFewest && std::all_of(fit.drafts.begin(), fit.drafts.end(), bare)) fit.drafts.clear();
+  take_times_of_steps(fit);
   take_clocks(fit);  // first: only what was printed can be a reading of a clock
   take_positions(fit);
   take_epochs_bar(fit);
@@ -352,7 +298,9 @@ RunRecord FitBuilder::record_of(Fit fit) {
   RunRecord run;
   run.source = "console";
   run.framework = fit.framework;
+  // Lightning's "Epoch 0/5" counts from 0, and its last epoch may be all that a pipe got of it.
   const bool zero_based =
+      (fit.inclusive && fit.framework == "lightning") ||
       std::any_of(fit.drafts.begin(), fit.drafts.end(), [](const EpochDraft& d) { return d.index == 0; });
   std::optional<double> origin;
   for (const EpochDraft& draft : fit.drafts)
@@ -396,6 +344,12 @@ RunRecord FitBuilder::record_of(Fit fit) {
     epoch.metrics = draft.metrics;
     run.epochs.push_back(std::move(epoch));
   }
+  // What is only known of all epochs is spread over them by their times.
+  double told = 0;
+  for (const Epoch& epoch : run.epochs) told += epoch.seconds;
+  for (Epoch& epoch : run.epochs)
+    if (fit.run_input && *fit.run_input < told && !epoch.input_seconds)
+      epoch.input_seconds = *fit.run_input * epoch.seconds / told;
   if (fit.planned) run.planned_epochs = static_cast<int>(*fit.planned + (zero_based && fit.inclusive ? 1 : 0));
   // A loop of fit(epochs=1), or epochs counted on beyond the plan.
   if (run.planned_epochs && !run.epochs.empty() && run.epochs.back().index > *run.planned_epochs)
@@ -413,6 +367,9 @@ RunRecord FitBuilder::record_of(Fit fit) {
     run.facts.push_back({"epoch.begun-by-other", "1", "a line of another logger"});
   if (const size_t named = epochs_named(fit); run.epochs.empty() && named > 0)
     run.facts.push_back({"epochs.untimed", std::to_string(named), ""});
+  const auto by_bar = [](const EpochDraft& draft) { return draft.train && !draft.printed && !draft.train->keras; };
+  if (!run.epochs.empty() && std::all_of(fit.drafts.begin(), fit.drafts.end(), by_bar))
+    run.facts.push_back({"epochs.by-bars", "1", ""});
   if (fit.headers) run.facts.push_back({"log.headers", "1", ""});
   if (fit.trailing) run.facts.push_back({"log.evaluated", "1", ""});
   run.steps = std::move(fit.windows);

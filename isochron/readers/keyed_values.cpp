@@ -32,7 +32,7 @@ bool in_milliseconds(std::string_view key) { return key == "ms" || key.ends_with
 bool tells_time(std::string_view key) {
   if (contains(key, "per_s")) return false;  // a rate
   return is_one_of(key, {"time", "dur", "duration", "seconds", "secs", "sec", "took", "runtime", "elapsed", "time_s",
-                         "wall", "t", "dt", "time_elapsed", "time_taken"}) ||
+                         "wall", "t", "dt", "time_elapsed", "timeelapsed", "time_taken"}) ||
          key.ends_with("_time") || key.ends_with("_seconds") || key.ends_with("_duration") ||
          key.ends_with("_runtime") || key.ends_with("_sec") || key.ends_with("_secs") || key.ends_with("_s") ||
          in_milliseconds(key);
@@ -114,7 +114,10 @@ std::optional<LogEvent> keyed_event(const KeyedValues& values) {
            (contains(lowered(value.second), "start") || contains(lowered(value.second), "begin"));
   });
   if (begins && event.epoch && !time && !train_time && !event.epoch_time) event.kind = LogEvent::Kind::epoch_begin;
-  const bool per_step = event.step && !event.epoch_position;
+  // fairseq's "update": 1.25 beside its "epoch": 2 is a line from the middle of an epoch.
+  const bool inner = event.epoch && std::any_of(values.begin(), values.end(),
+                                                [](const auto& value) { return value.first == "update"; });
+  const bool per_step = inner || (event.step && !event.epoch_position);
   if (time && per_step && !event.step_time)
     event.step_time = time;
   else if (time && !event.epoch_time)

@@ -45,10 +45,12 @@ struct LogEvent {
   std::optional<Measured> clock;  // since some beginning: the run's or this epoch's, the words do not say
   std::optional<Measured> validation_time;
   std::optional<Measured> run_time;
-  std::optional<Measured> elapsed;  // of a progress bar, or since the epoch began
+  std::optional<Measured> run_input_time;  // waited for data in all epochs
+  std::optional<Measured> elapsed;         // of a progress bar, or since the epoch began
   std::optional<Measured> left;
   std::optional<Measured> step_time;
   std::optional<Measured> mean_step_time;  // over the epoch so far
+  std::optional<Measured> beside_step;     // of the step, the steps since the last such line, the epoch or the run
   std::optional<Measured> data_time;
   std::optional<Measured> mean_data_time;
   std::optional<Measured> window_time;

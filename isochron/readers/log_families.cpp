@@ -24,11 +24,14 @@ struct Family {
 constexpr Family kFamilies[] = {
     // Keras 1 with verbose=2, below its header: " - 34s - loss: 0.3"
     {"keras", Kind::epoch_end, R"(^ - {epoch_time}( {step_time}/step| {step_time}/sample)? - ~loss:)"},
+    // TensorFlow.js, below its header: "12310ms 205us/step - acc=0.91 loss=0.3"
+    {"tensorflow", Kind::epoch_end, R"(^ {epoch_time} {step_time}/step - )"},
     // CNTK: Finished Epoch[ 1 of 40]: [Training] loss = 2.3 * 50000 … 21.741s (2759.8 samples/s);
     {"cntk", Kind::epoch_end, R"(finished epoch\[ {epoch} of {epochs}\]: ~ {epoch_time} \( {examples_rate} samples/s)"},
     // MindSpore: epoch time: 36501.857 ms, per step time: 935.945 ms
     {"mindspore", Kind::epoch_end, R"(epoch time: {epoch_time}, per step time: {step_time})"},
     {"mindspore", Kind::step, R"(epoch: {epoch} step: {step}(,)? loss is)"},
+    {"mindspore", Kind::epoch_end, R"(total time since last epoch: {epoch_time})"},
     // MXNet: Epoch[5] Time cost=4.351 and [Epoch 0] … time cost: 69.03 and Epoch[0] Batch [50] Speed: 829.01
     // samples/sec
     {"mxnet", Kind::epoch_end, R"(epoch\[{epoch}\] time cost={epoch_time})"},
@@ -45,7 +48,7 @@ constexpr Family kFamilies[] = {
     {"torch", Kind::step, R"(epoch \[{epoch}\]\[ {step}/{steps}\] ~ time: {step_time}(,)? data_time: {data_time})"},
     {"torch", Kind::step,
      R"(epoch\(train\) \[ {epoch}\]\[ {step}/{steps}\] ~ time: {step_time}(,)? data_time: {data_time})"},
-    {"torch", Kind::progress, R"(epoch\((val|test)\) \[ {epoch}\]\[ {step}/{steps}\])", Role::validation},
+    {"torch", Kind::progress, R"(epoch\((val|test)\) \[ {epoch}\]\[ ({step}/)?{steps}\])", Role::validation},
     {"torch", Kind::step, R"(iter(\(train\))? \[ {step}/{steps}\] ~ time: {step_time}(,)? data_time: {data_time})"},
     // Detectron2: eta: 0:17:09 iter: 19 … time: 3.6 [last_time: 3.5] data_time: 3.2
     {"torch", Kind::step, R"(eta: {left} iter: {step} ~ time: {step_time} (last_time: {} )?data_time: {data_time})"},
@@ -116,6 +119,8 @@ constexpr Family kFamilies[] = {
     {"", Kind::step, R"(ep\. {epoch} : up\. {step} : ~: time {window_time} :)"},
     // nnU-Net
     {"torch", Kind::epoch_end, R"(this epoch took {epoch_time})"},
+    // Lightning's own profiler: | [_TrainingEpochLoop].train_dataloader_next | 0.13489 | 120 | 16.186 | 54.1 |
+    {"lightning", Kind::run_end, R"(train_dataloader_next \| {} \| {} \| {run_input_time} \|)"},
     // The times of whole runs: ultralytics, old fastai
     {"", Kind::epoch_end,
      R"({epoch}( of|/| out of) {epochs} epochs( completed| done| finished)?( in| took| after)(:)? {epoch_time})"},

@@ -264,7 +264,8 @@ std::optional<TracebackReader::Raised> TracebackReader::feed(std::string_view li
     const size_t close = line.find("]: ");
     if (close != std::string_view::npos) line.remove_prefix(close + 3);
   }
-  if (line.starts_with("Traceback (most recent call last)")) {
+  // A progress bar, which has no end of line, may stand before it.
+  if (line.starts_with("Traceback (most recent call last)") || line.ends_with("Traceback (most recent call last):")) {
     inside_ = true;
     return std::nullopt;
   }

@@ -34,6 +34,7 @@ constexpr Field kFields[] = {
     {"epoch_time", FieldType::duration, store_measured<&LogEvent::epoch_time>},
     {"validation_time", FieldType::duration, store_measured<&LogEvent::validation_time>},
     {"run_time", FieldType::duration, store_measured<&LogEvent::run_time>},
+    {"run_input_time", FieldType::duration, store_measured<&LogEvent::run_input_time>},
     {"clock", FieldType::duration, store_measured<&LogEvent::clock>},
     {"elapsed", FieldType::duration, store_measured<&LogEvent::elapsed>},
     {"left", FieldType::duration, store_measured<&LogEvent::left>},

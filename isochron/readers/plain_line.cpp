@@ -309,7 +309,8 @@ std::optional<LogEvent> plain_event(std::string_view line, std::string_view lowe
   if (event.step && !quantities.time) {
     event.kind = LogEvent::Kind::step;
   } else if (event.step && event.steps && *event.step < *event.steps) {
-    event.kind = LogEvent::Kind::step;  // a time beside a running step: of the step, the epoch or the run
+    event.kind = LogEvent::Kind::step;
+    event.beside_step = quantities.time;
   } else if (quantities.time) {
     event.epoch_time = quantities.time;
   } else if (event.clock || event.validation_time || has_any(after, {"done", "finish", "complet", "ended", " end"}) ||
@@ -340,7 +341,24 @@ void read_label(std::string_view label, LogEvent& event) {
     return;
   }
   event.labelled = event.epoch.has_value() || has_any(text, {"train", "epoch"});
-  if (event.epoch) return;
+  // "Epoch 3/10:  20%|██   | 2/10": a bar of epochs that says which is under way.
+  if (event.epoch && event.epochs && event.epochs == event.steps && event.step &&
+      (*event.step == *event.epoch || *event.step + 1 == *event.epoch)) {
+    event.epoch.reset();
+    event.epochs.reset();
+    event.role = LogEvent::Role::epochs;
+  }
+  if (event.epoch || event.role == LogEvent::Role::epochs) return;
+  // "Epochs 1/3. Running loss: 0.3:  10%|█    | 25/250"
+  if (const size_t at = text.find("epochs "); at != npos) {
+    Scanner scan(text, at + 7);
+    const auto number = scan.count();
+    if (const auto total = number ? total_after(scan) : std::nullopt; total && total != event.steps) {
+      event.epoch = number;
+      event.epochs = total;
+      return;
+    }
+  }
   // "train 1/6", "1/4 * Epoch (train)", and ultralytics' "1/20  5.66G  1.23 …"
   for (size_t at = 0; at < text.size() && text.find("epochs") == npos; ++at) {
     if (!is_digit(text[at]) || (at > 0 && (is_word(text[at - 1]) || text[at - 1] == '.'))) continue;

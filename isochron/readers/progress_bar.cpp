@@ -136,6 +136,31 @@ bool read_bracketed(std::string_view line, size_t from, size_t bracket, Bar& bar
   return true;
 }
 
+// OpenMMLab, which tests by it: "[>>>>>     ] 312/5000, 55.6 task/s, elapsed: 6s, ETA:    84s"
+bool read_tasks(std::string_view line, size_t from, size_t bracket, Bar& bar) {
+  const size_t close = line.find_first_not_of("> ", bracket + 1);
+  if (close == std::string_view::npos || close < bracket + 3 || line[close] != ']') return false;
+  Scanner scan(line, close + 1);
+  scan.skip_spaces();
+  bar.event.step = scan.count();
+  if (!bar.event.step || !scan.any_of("/")) return false;
+  bar.event.steps = scan.count();
+  if (!bar.event.steps || !scan.literal(", ")) return false;
+  bar.event.rate = scan.number();
+  if (!bar.event.rate || !scan.literal(" task/s, elapsed: ")) return false;
+  bar.unit = "task";
+  bar.event.elapsed = scan.duration();
+  if (!bar.event.elapsed) return false;
+  if (scan.literal(", eta:")) {
+    scan.skip_spaces();
+    bar.event.left = scan.number();
+    scan.any_of("s");
+  }
+  bar.label = line.substr(from, bracket - from);
+  bar.end = scan.position();
+  return true;
+}
+
 // " - name: 0.5 - other: 1e-3": what Keras prints behind the time.
 void read_metrics(std::string_view text, LogEvent& event) {
   constexpr size_t kMost = 64;
@@ -276,7 +301,7 @@ std::vector<Bar> find_bars(std::string_view line) {
     bar.event.kind = LogEvent::Kind::progress;
     bool found = false;
     if (c == '[')
-      found = read_bracketed(line, from, at, bar);
+      found = read_bracketed(line, from, at, bar) || read_tasks(line, from, at, bar);
     else if (c == '/')
       found = read_keras(line, from, at, bar);
     else if (c == '|')

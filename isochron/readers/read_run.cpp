@@ -8,6 +8,7 @@
 #include "isochron/readers/byte_source.h"
 #include "isochron/readers/console_reader.h"
 #include "isochron/readers/kineto.h"
+#include "isochron/readers/merge_runs.h"
 #include "isochron/readers/scan.h"
 #include "isochron/readers/table_log.h"
 #include "isochron/readers/tfevents.h"
@@ -81,16 +82,6 @@ bool is_document(const fs::path& path) {
                                                  ".yaml", ".yml", ".xml", ".svg",  ".ts",  ".cu"};
   return kEndings.contains(path.extension().string());
 }
-
-// What the readers gathered, before it is merged.
-struct Gathered {
-  std::vector<RunRecord> logs;     // console
-  std::vector<RunRecord> tables;   // csv, JSON lines
-  std::vector<RunRecord> records;  // our own
-  std::vector<Profile> profiles;
-  std::string profile_framework;
-  EventSeries events;
-};
 
 std::string read_whole(ByteSource& source) {
   std::string text;
@@ -215,67 +206,6 @@ void list_files(const std::string& path, std::vector<std::string>& files) {
   std::sort(files.begin(), files.end());
 }
 
-// A table of the same epochs adds what the log lacks.
-void merge_table(RunRecord& run, const RunRecord& table) {
-  // The first epoch, too, of which a log with stamps may tell only the end.
-  if (run.find_fact("epoch.unbegun") && !run.epochs.empty() && table.epochs.size() == run.epochs.size() + 1 &&
-      table.epochs[1].index == run.epochs[0].index) {
-    Epoch first = table.epochs[0];
-    first.start = run.epochs[0].start - first.seconds;
-    run.epochs.insert(run.epochs.begin(), std::move(first));
-  }
-  if (run.epochs.size() != table.epochs.size()) return;
-  for (size_t i = 0; i < run.epochs.size(); ++i)
-    for (const auto& [name, value] : table.epochs[i].metrics) run.epochs[i].metrics.emplace(name, value);
-}
-
-// TensorFlow's name in a log may be all that TensorBoard's import left there; traces and events know better.
-bool by_import_at_most(const RunRecord& run) { return run.framework.empty() || run.framework == "tensorflow"; }
-
-std::vector<RunRecord> merge(Gathered gathered) {
-  std::vector<RunRecord> runs = std::move(gathered.records);
-  std::vector<RunRecord> facts_only;
-  for (RunRecord& log : gathered.logs)
-    (log.epochs.empty() && !log.open_epoch && log.steps.empty() ? facts_only : runs).push_back(std::move(log));
-  for (RunRecord& table : gathered.tables) {
-    if (runs.empty())
-      runs.push_back(std::move(table));
-    else
-      merge_table(runs.back(), table);
-  }
-  if (runs.empty() && !gathered.events.tags.empty())
-    runs.push_back(record_of(gathered.events));
-  else if (!gathered.events.tags.empty() && runs.size() == 1) {
-    if (runs[0].epochs.empty()) {
-      RunRecord events = record_of(gathered.events);
-      runs[0].epochs = std::move(events.epochs);
-      if (runs[0].steps.empty()) runs[0].steps = std::move(events.steps);
-      runs[0].wall_start = events.wall_start;
-    } else {
-      refine(runs[0], gathered.events);
-    }
-    if (by_import_at_most(runs[0])) runs[0].framework = framework_of(gathered.events, runs[0].framework);
-  }
-  if (runs.empty()) runs.emplace_back();
-  // What another stream of the same run says (stderr beside stdout) belongs to it.
-  for (RunRecord& other : facts_only) {
-    RunRecord& run = runs.back();
-    for (Fact& fact : other.facts) run.facts.push_back(std::move(fact));
-    if (by_import_at_most(run) || other.framework == "lightning") run.framework = other.framework;
-  }
-  // Traces belong to the run that was longest: profiling a fit that is over in a moment is rare.
-  auto longest = std::max_element(runs.begin(), runs.end(),
-                                  [](const RunRecord& a, const RunRecord& b) { return a.seconds < b.seconds; });
-  for (Profile& profile : gathered.profiles) longest->profiles.push_back(std::move(profile));
-  std::sort(longest->profiles.begin(), longest->profiles.end(),
-            [](const Profile& a, const Profile& b) { return a.start < b.start; });
-  if (!gathered.profile_framework.empty() && by_import_at_most(*longest))
-    longest->framework = gathered.profile_framework;
-  if (longest->source.empty() && !longest->profiles.empty())
-    longest->source = gathered.profile_framework == "torch" ? "kineto" : "xplane";
-  return runs;
-}
-
 }  // namespace
 
 Reading read_run(const std::vector<std::string>& paths) {
@@ -301,7 +231,7 @@ Reading read_run(const std::vector<std::string>& paths) {
       }
     }
   }
-  reading.runs = merge(std::move(gathered));
+  reading.runs = merge_runs(std::move(gathered));
   return reading;
 }
 

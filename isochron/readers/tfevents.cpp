@@ -71,6 +71,7 @@ void TfEventsReader::read_event(std::string_view event) {
       if (value.number() == 2) plain = value.as_float();
       if (value.number() == 8 && value.bytes().size() < 64) tensor = true;
     }
+    if (tag == "keras" && series_.model_wall == 0) series_.model_wall = wall;
     if ((!plain && !tensor) || tag.empty() || tag.size() > 200) continue;
     if (plain)
       series_.plain = true;

@@ -28,6 +28,7 @@ struct ScalarPoint {
 struct EventSeries {
   std::map<std::string, std::vector<ScalarPoint>> tags;
   double first_wall = 0;  // of the first event of any kind: when the writer was opened
+  double model_wall = 0;  // when Keras' callback wrote the model down: as training begins
   bool keras = false;     // tags as Keras' callback names them
   bool plain = false;     // values as PyTorch's writer stores them
 };
@@ -54,8 +55,8 @@ bool looks_like_tfevents(std::string_view start);
 // "keras" or "torch" where the form of the events tells, else `otherwise`.
 std::string framework_of(const EventSeries& series, const std::string& otherwise = "");
 
-// Epochs and steps by the events alone.
-RunRecord record_of(const EventSeries& series);
+// Epochs and steps by the events alone, or by the number of epochs another input tells of.
+RunRecord record_of(const EventSeries& series, size_t expected = 0);
 
 // What the events add to epochs another input gave: where their first and last steps lie.
 void refine(RunRecord& run, const EventSeries& series);

@@ -26,6 +26,27 @@ TEST(Rules, SizesToldBetweenEpochsAreMoreWork) {
   expect(run, Symptom::slowing, Cause::compute_more_work);
 }
 
+// Event files of Keras: what lies behind the last step of each epoch is validation, a checkpoint or another callback.
+TEST(Rules, WhatPassesBehindTheStepsOfEveryEpoch) {
+  RunRecord run = run_of({4, 4, 4.1, 4, 4}, "keras");
+  for (Epoch& epoch : run.epochs) epoch.tail_seconds = 2.5;
+  expect(run, Symptom::slow_overall, Cause::train_callback);
+  RunRecord saving = run;
+  for (const Epoch& epoch : run.epochs)
+    saving.facts.push_back({"checkpoint", "saving model to m.keras", "log:1", std::nullopt, epoch.index});
+  expect(saving, Symptom::slow_overall, Cause::disk_checkpoint);
+  for (Epoch& epoch : run.epochs) epoch.validation_seconds = 2.4;
+  expect(run, Symptom::slow_overall, Cause::train_validation);
+}
+
+TEST(Rules, ValidationBehindTheStepsIsNoCallback) {
+  RunRecord run = run_of({2, 7, 2, 7.4, 2, 7.2}, "keras");
+  for (size_t i = 0; i < 6; ++i) run.epochs[i].tail_seconds = i % 2 ? 5.2 : 0.2;
+  expect(run, Symptom::uneven, Cause::train_callback);
+  for (const size_t i : {1u, 3u, 5u}) run.epochs[i].validation_seconds = 4.9;
+  expect(run, Symptom::uneven, Cause::train_validation);
+}
+
 TEST(Rules, MoreWork) {
   RunRecord run = run_of({1, 2, 3, 4, 5});
   for (size_t i = 0; i < 5; ++i) run.epochs[i].metrics["tokens"] = 1000.0 * static_cast<double>(i + 1);

@@ -10,12 +10,13 @@ import sys
 from cause_logs import LOGS as CAUSE_LOGS
 from field_logs import LOGS as FIELD_LOGS
 from habit_logs import LOGS as HABIT_LOGS
+from library_logs import LOGS as LIBRARY_LOGS
 from project_logs import LOGS as PROJECT_LOGS
 from thread_logs import LOGS as THREAD_LOGS
 from world_logs import LOGS as WORLD_LOGS
 
 ESC, BACK = "\x1b", "\b"
-LOGS = [*PROJECT_LOGS, *HABIT_LOGS, *CAUSE_LOGS, *WORLD_LOGS, *FIELD_LOGS, *THREAD_LOGS]
+LOGS = [*PROJECT_LOGS, *HABIT_LOGS, *CAUSE_LOGS, *WORLD_LOGS, *FIELD_LOGS, *THREAD_LOGS, *LIBRARY_LOGS]
 
 
 def log(name, symptom, epochs, text, cause=None):

@@ -27,8 +27,19 @@ void disk_checkpoint(const Case& patient, std::vector<Finding>& findings) {
   if (patient.empty()) return;
   const bool healthy = patient.shape.symptom == Symptom::healthy;
   Finding finding{Cause::disk_checkpoint};
-  const double overall = patient.phase_total(Phase::checkpoint);
-  if (is_overall(patient, overall, 0.3)) {
+  double overall = patient.phase_total(Phase::checkpoint);
+  double behind = 0;
+  for (size_t i = 0; i < patient.epochs().size(); ++i) behind += behind_steps(patient, i).value_or(0);
+  if (overall == 0 && is_overall(patient, behind, 0.3) && saves_in_every_epoch(patient)) {
+    overall = behind;
+    finding.overall = true;
+    finding.seconds = behind;
+    finding.confidence = 0.8;
+    finding.evidence.push_back(
+        fmt::format("{} of {} pass after the last steps of epochs and are no validation; the log says \"{}\" ({})",
+                    time_text(behind), time_text(patient.total), patient.facts("checkpoint").front()->value,
+                    patient.facts("checkpoint").front()->source));
+  } else if (is_overall(patient, overall, 0.3)) {
     finding.overall = true;
     finding.seconds = overall;
     finding.confidence = 0.9;

@@ -78,14 +78,23 @@ void train_callback(const Case& patient, std::vector<Finding>& findings) {
     finding.evidence.push_back(
         fmt::format("slow epochs spend {} at {}, which other epochs do not reach", time_text(seconds), place));
   }
-  // Event files show how long an epoch goes on after its last step. In Keras only validation and callbacks run there.
-  const auto tail = [&](size_t i) { return patient.epoch(i).tail_seconds; };
+  // Event files show how long an epoch goes on after its last step.
+  const auto tail = [&](size_t i) { return behind_steps(patient, i); };
   if (const double seconds = patient.explained(tail);
-      !healthy && !finding.overall && patient.tensorflow() && seconds > 0.3 * patient.shape.extra_total) {
+      !healthy && !finding.overall && seconds > 0.3 * patient.shape.extra_total) {
     finding.seconds = std::max(finding.seconds, seconds);
     finding.confidence = std::max(finding.confidence, 0.7);
     finding.evidence.push_back(fmt::format("{} of the extra time passes after the last step of the slow epochs",
                                            percent_text(seconds / patient.shape.extra_total)));
+  }
+  double behind = 0;
+  for (size_t i = 0; i < patient.epochs().size(); ++i) behind += tail(i).value_or(0);
+  if (finding.seconds == 0 && is_overall(patient, behind, 0.3) && !saves_in_every_epoch(patient)) {
+    finding.overall = true;
+    finding.seconds = behind;
+    finding.confidence = 0.75;
+    finding.evidence.push_back(fmt::format("{} of {} pass after the last steps of epochs and are no validation",
+                                           time_text(behind), time_text(patient.total)));
   }
   // New metrics in the very epochs that are slow: someone computes them.
   if (!healthy && patient.shape.symptom != Symptom::slow_first) {
