@@ -277,10 +277,15 @@ TEST(ModelFile, TrainingGoesOnToTheBitWithEveryOptimizer) {
       {"Adagrad", Adagrad({.clipvalue = 0.2})},
       {"Adadelta", Adadelta(1.0)},
       {"Lion", Lion({.learning_rate = 0.01, .weight_decay = 0.1})},
+      {"Ftrl", Ftrl({.learning_rate = 0.1, .l1_regularization_strength = 0.01, .beta = 0.1})},
+      {"Lamb", Lamb({.learning_rate = 0.01, .gradient_accumulation_steps = 2})},
+      {"Adafactor", Adafactor({.learning_rate = 0.05, .clip_threshold = 0.5})},
+      {"Muon", Muon({.learning_rate = 0.02, .exclude_layers = {"dense_1"}, .momentum = 0.9, .rms_rate = {}})},
       {"averages", SGD({.use_ema = true, .ema_momentum = 0.5, .ema_overwrite_frequency = 3})},
       {"accumulation", Adam({.gradient_accumulation_steps = 3})},
       {"PyTorch's SGD", optim::SGD({}, {.lr = 0.1, .momentum = 0.9, .weight_decay = 0.01})},
       {"PyTorch's NAdam", optim::NAdam({}, {.lr = 0.01})},
+      {"PyTorch's RAdam", optim::RAdam({}, {.lr = 0.01, .weight_decay = 0.1, .decoupled_weight_decay = true})},
       {"by name", "adam"}};
   for (const auto& [name, optimizer] : all) {
     SCOPED_TRACE(name);
