@@ -12,13 +12,10 @@ namespace isochron {
 namespace {
 
 using nlohmann::json;
+using reference::kReal;
 using reference::tensor_of;
-constexpr DType kReal = DType::float64;
 
-const json& references() {
-  static const json all = reference::read_file("attention.json");
-  return all;
-}
+const json& references() { return reference::read_file("attention.json"); }
 
 Tensor truths_of(const json& value) { return value.is_null() ? Tensor() : cast(tensor_of(value), DType::boolean); }
 

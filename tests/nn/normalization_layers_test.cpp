@@ -16,7 +16,7 @@ namespace isochron {
 namespace {
 
 using nlohmann::json;
-constexpr DType kReal = DType::float64;
+using reference::kReal;
 
 std::shared_ptr<Layer> layer_of(const std::string& name, const json& o) {
   if (name == "BatchNormalization")
