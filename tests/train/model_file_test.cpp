@@ -93,6 +93,8 @@ const std::map<std::string, LayerCase>& layer_cases() {
     add(of(GRU(3, {.reset_after = false, .dropout = 0.1, .seed = 4}), sequence));
     add(of(MultiHeadAttention(2, 4, {.value_dim = 3, .output_shape = 5, .use_causal_mask = true, .rotary = true}),
            sequence));
+    add(of(GroupQueryAttention(4, 6, 2, {.sliding_window = 3, .use_gate = true, .use_causal_mask = true}), sequence));
+    add(of(SpectralNormalization(Conv1D(3, 2), {.power_iterations = 2}), sequence));
     add(of(TransformerEncoderLayer(2, 8, {.activation = "gelu", .norm_first = true}), sequence));
     add(of(TransformerDecoderLayer(2, 8, {.layer_norm_epsilon = 1e-4, .rotary = true}), sequence));
     add(of(PositionEmbedding(10), sequence));
