@@ -29,6 +29,7 @@
 #include "isochron/nn/config.h"
 #include "isochron/nn/nn.h"
 #include "isochron/ops/ops.h"
+#include "isochron/optim/lbfgs.h"
 #include "isochron/optim/lr_scheduler.h"
 #include "isochron/optim/optimizers.h"
 #include "isochron/optim/torch_optimizers.h"

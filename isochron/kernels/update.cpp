@@ -34,6 +34,7 @@ constexpr Binding kBindings[] = {
     {"amsgrad_update", {.method = UpdateMethod::adam, .amsgrad = true}},
     {"adamax_update", {.method = UpdateMethod::adamax}},
     {"nadam_update", {.method = UpdateMethod::nadam}},
+    {"radam_update", {.method = UpdateMethod::radam}},
     {"adagrad_update", {.method = UpdateMethod::adagrad}},
     {"adadelta_update", {.method = UpdateMethod::adadelta}},
     {"lion_update", {.method = UpdateMethod::lion}},
@@ -214,6 +215,12 @@ class UpdateKernel final : public Kernel {
     set(kernels::kEpsilon, fixed_.epsilon);
     set(kernels::kCorrection1, 1 - std::pow(fixed_.beta1, step));
     set(kernels::kCorrection2, correction2);
+    if (rule_.method == UpdateMethod::radam) {
+      // How long a plain mean would have to be to vary as little as the second moment does, now and in the end.
+      const double end = 2 / (1 - fixed_.beta2) - 1, now = end - 2 * step * (1 - correction2) / correction2;
+      const double ratio = (now - 4) * (now - 2) * end / ((end - 4) * (end - 2) * now);
+      set(kernels::kRectifier, now > 5 ? std::sqrt(ratio) : 0);
+    }
     if (rule_.method != UpdateMethod::nadam) return;
     const auto momentum_at = [&](double t) {
       return fixed_.beta1 * (1 - 0.5 * std::pow(0.96, t * fixed_.momentum_decay));

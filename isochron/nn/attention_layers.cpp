@@ -33,23 +33,64 @@ Tensor four_axes(const Tensor& mask) {
   }
 }
 
+// (1, 1, T, S): true where a step is less than `width` from the other.
+Tensor band(int64_t steps, int64_t keys, int64_t width) {
+  const Tensor rows = reshape(arange(steps), {1, 1, steps, 1}), columns = reshape(arange(keys), {1, 1, 1, keys});
+  return less(abs(rows - columns), width);
+}
+
 }  // namespace
 
 MultiHeadAttention::MultiHeadAttention(int64_t num_heads, int64_t key_dim, MultiHeadAttentionOptions options)
+    : MultiHeadAttention("MultiHeadAttention", num_heads, key_dim, {.key_value_heads = num_heads}, std::move(options)) {
+}
+
+MultiHeadAttention::MultiHeadAttention(const char* kind, int64_t num_heads, int64_t key_dim, const Grouping& grouping,
+                                       MultiHeadAttentionOptions options)
     : num_heads_(num_heads),
       key_dim_(key_dim),
       value_dim_(options.value_dim),
+      grouping_(grouping),
       options_(std::move(options)),
       dropout_(options_.dropout, {.seed = options_.seed}) {
   if (value_dim_ == 0) value_dim_ = key_dim_;
   if (num_heads < 1 || key_dim < 1 || value_dim_ < 1)
-    fail<ValueError>("MultiHeadAttention", "num_heads, key_dim and value_dim must be positive, got {}, {} and {}",
-                     num_heads, key_dim, value_dim_);
+    fail<ValueError>(kind, "num_heads, key_dim and value_dim must be positive, got {}, {} and {}", num_heads, key_dim,
+                     value_dim_);
   if (!(options_.dropout >= 0 && options_.dropout < 1))
-    fail<ValueError>("MultiHeadAttention", "dropout must be in [0, 1), got {}", options_.dropout);
+    fail<ValueError>(kind, "dropout must be in [0, 1), got {}", options_.dropout);
   if (options_.rotary && key_dim % 2 != 0)
-    fail<ValueError>("MultiHeadAttention", "rotary positions need an even key_dim, got {}", key_dim);
+    fail<ValueError>(kind, "rotary positions need an even key_dim, got {}", key_dim);
   take_common(options_);
+}
+
+GroupQueryAttention::GroupQueryAttention(int64_t head_dim, int64_t num_query_heads, int64_t num_key_value_heads,
+                                         GroupQueryAttentionOptions o)
+    : MultiHeadAttention("GroupQueryAttention", num_query_heads, head_dim,
+                         {num_key_value_heads, o.use_gate, o.sliding_window},
+                         {.dropout = o.dropout,
+                          .use_bias = o.use_bias,
+                          .kernel_initializer = o.kernel_initializer,
+                          .bias_initializer = o.bias_initializer,
+                          .kernel_regularizer = o.kernel_regularizer,
+                          .bias_regularizer = o.bias_regularizer,
+                          .kernel_constraint = o.kernel_constraint,
+                          .bias_constraint = o.bias_constraint,
+                          .seed = o.seed,
+                          .use_causal_mask = o.use_causal_mask,
+                          .return_attention_scores = o.return_attention_scores,
+                          .dtype = o.dtype,
+                          .dtype_policy = o.dtype_policy,
+                          .name = o.name}),
+      head_dim_(head_dim),
+      num_query_heads_(num_query_heads),
+      num_key_value_heads_(num_key_value_heads),
+      options_(std::move(o)) {
+  if (num_key_value_heads < 1 || num_query_heads % num_key_value_heads != 0)
+    fail<ValueError>("GroupQueryAttention", "num_key_value_heads must divide num_query_heads, got {} and {}",
+                     num_key_value_heads, num_query_heads);
+  if (options_.sliding_window && *options_.sliding_window < 1)
+    fail<ValueError>("GroupQueryAttention", "sliding_window must be positive, got {}", *options_.sliding_window);
 }
 
 MultiHeadAttention::Projection MultiHeadAttention::add_projection(const char* which, const Shape& kernel, int inputs) {
@@ -68,15 +109,16 @@ MultiHeadAttention::Projection MultiHeadAttention::add_projection(const char* wh
 
 void MultiHeadAttention::build_for(int64_t query, int64_t key, int64_t value) {
   query_ = add_projection("query", {query, num_heads_, key_dim_}, 1);
-  key_ = add_projection("key", {key, num_heads_, key_dim_}, 1);
-  value_ = add_projection("value", {value, num_heads_, value_dim_}, 1);
+  key_ = add_projection("key", {key, grouping_.key_value_heads, key_dim_}, 1);
+  if (grouping_.gated) gate_ = add_projection("gate", {query, num_heads_, value_dim_}, 1);
+  value_ = add_projection("value", {value, grouping_.key_value_heads, value_dim_}, 1);
   const int64_t out = options_.output_shape ? options_.output_shape : query;
   output_ = add_projection("attention_output", {num_heads_, value_dim_, out}, 2);
 }
 
 void MultiHeadAttention::build(const Shape& input) {
   if (query_.kernel.defined()) return;
-  need_sequence("MultiHeadAttention", input.insert(0, 1));
+  need_sequence(class_name().c_str(), input.insert(0, 1));
   build_for(input[-1], input[-1], input[-1]);
 }
 
@@ -84,15 +126,14 @@ Shape MultiHeadAttention::output_shape(const Shape& input) const {
   return options_.output_shape ? input.with(-1, options_.output_shape) : input;
 }
 
-Tensor MultiHeadAttention::project(const Tensor& x, const Projection& to, int64_t width) const {
-  const int64_t features = to.kernel.shape()[0];
+Tensor MultiHeadAttention::project(const Tensor& x, const Projection& to) const {
+  const int64_t features = to.kernel.shape()[0], heads = to.kernel.shape()[1], width = to.kernel.shape()[2];
   if (x.shape()[2] != features)
-    fail<ShapeError>("MultiHeadAttention", "layer \"{}\" was built for {} features, got {}", name(), features,
-                     x.shape());
+    fail<ShapeError>(class_name(), "layer \"{}\" was built for {} features, got {}", name(), features, x.shape());
   const auto in = [&](const Tensor& t) { return computed(t, options_.dtype); };
-  Tensor y = matmul(reshape(in(x), {-1, features}), reshape(in(to.kernel), {features, num_heads_ * width}));
-  if (to.bias.defined()) y = y + reshape(in(to.bias), {num_heads_ * width});
-  return reshape(y, {x.shape()[0], x.shape()[1], num_heads_, width});
+  Tensor y = matmul(reshape(in(x), {-1, features}), reshape(in(to.kernel), {features, heads * width}));
+  if (to.bias.defined()) y = y + reshape(in(to.bias), {heads * width});
+  return reshape(y, {x.shape()[0], x.shape()[1], heads, width});
 }
 
 AttentionResult MultiHeadAttention::in_the_open(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
@@ -108,21 +149,23 @@ AttentionResult MultiHeadAttention::in_the_open(const Tensor& q, const Tensor& k
 AttentionResult MultiHeadAttention::attend(const Tensor& query, const Tensor& value, const AttentionCall& call,
                                            const Tensor& value_mask, bool with_scores) {
   const Tensor& key = call.key.defined() ? call.key : value;
-  const auto projected = [&](const Tensor& x, const Projection& to, int64_t width) {
-    return wide(project(x, to, width), options_.dtype);
-  };
-  Tensor q = projected(query, query_, key_dim_), k = projected(key, key_, key_dim_);
-  const Tensor v = projected(value, value_, value_dim_);
+  const auto projected = [&](const Tensor& x, const Projection& to) { return wide(project(x, to), options_.dtype); };
+  const int64_t sharing = num_heads_ / grouping_.key_value_heads;
+  const auto for_all_heads = [&](const Tensor& x) { return sharing == 1 ? x : repeat(x, sharing, 2); };
+  Tensor q = projected(query, query_), k = for_all_heads(projected(key, key_));
+  const Tensor v = for_all_heads(projected(value, value_));
   if (options_.rotary) {
     q = rotary_positions(q);
     k = rotary_positions(k);
   }
   Tensor mask = call.attention_mask.defined() ? four_axes(call.attention_mask) : Tensor();
   if (value_mask.defined()) mask = both_masks(mask, expand_dims(expand_dims(value_mask, 1), 1));
+  if (grouping_.window) mask = both_masks(mask, band(q.shape()[1], k.shape()[1], *grouping_.window));
   const bool causal = call.use_causal_mask.value_or(options_.use_causal_mask);
   const bool open = with_scores || (call.training && options_.dropout > 0);
-  const auto [mixed, scores] = open ? in_the_open(q, k, v, mask, causal, call.training)
-                                    : AttentionResult{attention(q, k, v, {.causal = causal, .mask = mask}), {}};
+  auto [mixed, scores] = open ? in_the_open(q, k, v, mask, causal, call.training)
+                              : AttentionResult{attention(q, k, v, {.causal = causal, .mask = mask}), {}};
+  if (grouping_.gated) mixed = mixed * sigmoid(projected(query, gate_));
   const int64_t width = num_heads_ * value_dim_, out = output_.kernel.shape()[2];
   Tensor y = matmul(reshape(computed(mixed, options_.dtype), {-1, width}),
                     reshape(computed(output_.kernel, options_.dtype), {width, out}));
@@ -133,7 +176,7 @@ AttentionResult MultiHeadAttention::attend(const Tensor& query, const Tensor& va
 AttentionResult MultiHeadAttention::look(const Tensor& query, const Tensor& value, const AttentionCall& call,
                                          bool with_scores) {
   const Tensor& key = call.key.defined() ? call.key : value;
-  for (const Tensor* x : {&query, &value, &key}) need_sequence("MultiHeadAttention", x->shape());
+  for (const Tensor* x : {&query, &value, &key}) need_sequence(class_name().c_str(), x->shape());
   if (!query_.kernel.defined()) build_for(query.shape()[2], key.shape()[2], value.shape()[2]);
   ensure_built(Shape(query.shape().dims().subspan(1)));
   const Tensor value_mask = both_masks(mask_of(value), call.key.defined() ? mask_of(key) : Tensor());
@@ -152,13 +195,13 @@ AttentionResult MultiHeadAttention::run(const Tensor& query, const Tensor& value
 void MultiHeadAttention::build_many(const std::vector<Shape>& inputs) {
   if (query_.kernel.defined() || inputs.size() < 2) return build(inputs[0]);
   const Shape &query = inputs[0], &value = inputs[1], &key = inputs[inputs.size() > 2 ? 2 : 1];
-  for (const Shape& shape : {query, value, key}) need_sequence("MultiHeadAttention", shape.insert(0, 1));
+  for (const Shape& shape : {query, value, key}) need_sequence(class_name().c_str(), shape.insert(0, 1));
   build_for(query[1], key[1], value[1]);
 }
 
 std::vector<Tensor> MultiHeadAttention::call_many(const std::vector<Tensor>& inputs, const CallContext& context) {
   if (inputs.size() > 4)
-    fail<ValueError>("MultiHeadAttention", "takes query, value, key and attention_mask, got {} inputs", inputs.size());
+    fail<ValueError>(class_name(), "takes query, value, key and attention_mask, got {} inputs", inputs.size());
   AttentionCall call{.training = context.training};
   if (inputs.size() > 2) call.key = inputs[2];
   if (inputs.size() > 3) call.attention_mask = inputs[3];
@@ -168,7 +211,7 @@ std::vector<Tensor> MultiHeadAttention::call_many(const std::vector<Tensor>& inp
 }
 
 Tensor MultiHeadAttention::call(const Tensor& x, const CallContext& context) {
-  need_sequence("MultiHeadAttention", x.shape());
+  need_sequence(class_name().c_str(), x.shape());
   return attend(x, x, {.training = context.training}, context.mask, false).output;
 }
 

@@ -80,6 +80,16 @@ class MultiHeadAttention : public Layer {
   Shape output_shape(const Shape& input) const override;
   std::vector<Variable> state() const override { return dropout_.state(); }
 
+ protected:
+  // What GroupQueryAttention does besides.
+  struct Grouping {
+    int64_t key_value_heads;
+    bool gated = false;                  // the result is multiplied by a sigmoid of the query
+    std::optional<int64_t> window = {};  // steps farther away than this are not looked at
+  };
+  MultiHeadAttention(const char* kind, int64_t num_heads, int64_t key_dim, const Grouping& grouping,
+                     MultiHeadAttentionOptions options);
+
  private:
   struct Projection {
     Variable kernel, bias;
@@ -87,7 +97,7 @@ class MultiHeadAttention : public Layer {
   // The kernel multiplies its first `inputs` axes away.
   Projection add_projection(const char* name, const Shape& kernel, int inputs);
   void build_for(int64_t query, int64_t key, int64_t value);
-  Tensor project(const Tensor& x, const Projection& to, int64_t width) const;
+  Tensor project(const Tensor& x, const Projection& to) const;
   AttentionResult look(const Tensor& query, const Tensor& value, const AttentionCall& call, bool with_scores);
   AttentionResult attend(const Tensor& query, const Tensor& value, const AttentionCall& call, const Tensor& value_mask,
                          bool with_scores);
@@ -96,9 +106,47 @@ class MultiHeadAttention : public Layer {
                               bool training);
 
   int64_t num_heads_, key_dim_, value_dim_;
+  Grouping grouping_;
   MultiHeadAttentionOptions options_;
   Dropout dropout_;
-  Projection query_, key_, value_, output_;
+  Projection query_, key_, gate_, value_, output_;
+};
+
+struct GroupQueryAttentionOptions {
+  double dropout = 0;
+  bool use_bias = true;
+  std::optional<int64_t> sliding_window = {};
+  Initializer kernel_initializer = "glorot_uniform";
+  Initializer bias_initializer = "zeros";
+  Regularizer kernel_regularizer = {};
+  Regularizer bias_regularizer = {};
+  Constraint kernel_constraint = {};
+  Constraint bias_constraint = {};
+  bool use_gate = false;
+  std::optional<uint64_t> seed = {};
+  bool use_causal_mask = false;
+  bool return_attention_scores = false;
+  DType dtype = DType::float32;
+  std::string dtype_policy = {};
+  std::string name = {};
+};
+ISO_OPTIONS(GroupQueryAttentionOptions, dropout, use_bias, sliding_window, kernel_initializer, bias_initializer,
+            kernel_regularizer, bias_regularizer, kernel_constraint, bias_constraint, use_gate, seed, use_causal_mask,
+            return_attention_scores, dtype, dtype_policy, name)
+
+// Several heads of queries look at one head of keys and values. Called as MultiHeadAttention is.
+class GroupQueryAttention : public MultiHeadAttention {
+ public:
+  // ValueError unless all are positive and num_key_value_heads divides num_query_heads.
+  GroupQueryAttention(int64_t head_dim, int64_t num_query_heads, int64_t num_key_value_heads,
+                      GroupQueryAttentionOptions options = {});
+  ISO_LAYER(GroupQueryAttention)
+  ISO_ARGUMENTS(head_dim_, num_query_heads_, num_key_value_heads_, options_)
+  using MultiHeadAttention::operator();
+
+ private:
+  int64_t head_dim_, num_query_heads_, num_key_value_heads_;
+  GroupQueryAttentionOptions options_;
 };
 
 struct TransformerLayerOptions {

@@ -2,12 +2,10 @@
 
 #include <cmath>
 
-#include "isochron/base/names.h"
 #include "isochron/nn/attention_scores.h"
 #include "isochron/nn/dropout.h"
 #include "isochron/nn/initializers.h"
 #include "isochron/nn/masking.h"
-#include "isochron/nn/module_list.h"
 #include "isochron/ops/attention.h"
 #include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
@@ -129,147 +127,6 @@ MultiheadAttentionOutput MultiheadAttention::run_with_weights(const Tensor& quer
   MultiheadAttentionOutput out = attend(query, key, value, call, true);
   if (average_weights) out.weights = mean(out.weights, {1});
   return out;
-}
-
-namespace {
-
-MultiheadAttentionOptions attention_options(const TransformerModuleOptions& o) {
-  return {.dropout = o.dropout, .bias = o.bias, .batch_first = o.batch_first, .dtype = o.dtype};
-}
-LayerNormOptions norm_options(const TransformerModuleOptions& o) {
-  return {.eps = o.layer_norm_eps, .bias = o.bias, .dtype = o.dtype};
-}
-LinearOptions linear_options(const TransformerModuleOptions& o) { return {.bias = o.bias, .dtype = o.dtype}; }
-
-void check_activation(const char* module, const std::string& name) {
-  if (name != "relu" && name != "gelu")
-    fail<ValueError>(module, "unknown activation \"{}\"{}", name, did_you_mean(name, {"relu", "gelu"}));
-}
-
-// x + part(x) with a norm before the part or after the sum.
-template <class F>
-Tensor with_residual(const Tensor& x, LayerNorm& norm, Dropout& dropout, bool norm_first, F part) {
-  const Tensor y = x + dropout(part(norm_first ? norm(x) : x));
-  return norm_first ? y : norm(y);
-}
-
-// The part of a block that looks at no other step.
-template <class Layer>
-Tensor feed_forward_of(Layer& layer, const Tensor& x, const std::string& activation) {
-  const Tensor hidden = layer.linear1(x);
-  return layer.linear2(layer.dropout(activation == "gelu" ? gelu(hidden) : relu(hidden)));
-}
-
-void check_count(const char* module, int64_t num_layers) {
-  if (num_layers < 1) fail<ValueError>(module, "num_layers must be positive, got {}", num_layers);
-}
-
-}  // namespace
-
-TransformerEncoderLayer::TransformerEncoderLayer(int64_t d_model, int64_t nhead, TransformerModuleOptions o)
-    : self_attn(d_model, nhead, attention_options(o)),
-      linear1(d_model, o.dim_feedforward, linear_options(o)),
-      linear2(o.dim_feedforward, d_model, linear_options(o)),
-      norm1(d_model, norm_options(o)),
-      norm2(d_model, norm_options(o)),
-      dropout(o.dropout),
-      features_(d_model),
-      heads_(nhead),
-      options_(std::move(o)) {
-  check_activation("TransformerEncoderLayer", options_.activation);
-  register_module("self_attn", self_attn);
-  register_module("linear1", linear1);
-  register_module("linear2", linear2);
-  register_module("norm1", norm1);
-  register_module("norm2", norm2);
-  register_module("dropout", dropout);
-}
-
-Tensor TransformerEncoderLayer::run(const Tensor& x, const EncoderCall& call) {
-  const bool first = options_.norm_first;
-  const Tensor y = with_residual(x, norm1, dropout, first, [&](const Tensor& in) {
-    return self_attn.run(in, in, in, {call.src_key_padding_mask, call.src_mask, call.is_causal});
-  });
-  return with_residual(y, norm2, dropout, first,
-                       [&](const Tensor& in) { return feed_forward_of(*this, in, options_.activation); });
-}
-
-TransformerEncoderLayer TransformerEncoderLayer::another() const {
-  TransformerEncoderLayer copy(features_, heads_, options_);
-  copy.load_state_dict(state_dict());
-  return copy;
-}
-
-TransformerDecoderLayer::TransformerDecoderLayer(int64_t d_model, int64_t nhead, TransformerModuleOptions o)
-    : self_attn(d_model, nhead, attention_options(o)),
-      multihead_attn(d_model, nhead, attention_options(o)),
-      linear1(d_model, o.dim_feedforward, linear_options(o)),
-      linear2(o.dim_feedforward, d_model, linear_options(o)),
-      norm1(d_model, norm_options(o)),
-      norm2(d_model, norm_options(o)),
-      norm3(d_model, norm_options(o)),
-      dropout(o.dropout),
-      features_(d_model),
-      heads_(nhead),
-      options_(std::move(o)) {
-  check_activation("TransformerDecoderLayer", options_.activation);
-  register_module("self_attn", self_attn);
-  register_module("multihead_attn", multihead_attn);
-  register_module("linear1", linear1);
-  register_module("linear2", linear2);
-  register_module("norm1", norm1);
-  register_module("norm2", norm2);
-  register_module("norm3", norm3);
-  register_module("dropout", dropout);
-}
-
-Tensor TransformerDecoderLayer::run(const Tensor& x, const Tensor& memory, const DecoderCall& call) {
-  const bool first = options_.norm_first;
-  Tensor y = with_residual(x, norm1, dropout, first, [&](const Tensor& in) {
-    return self_attn.run(in, in, in, {call.tgt_key_padding_mask, call.tgt_mask, call.tgt_is_causal});
-  });
-  y = with_residual(y, norm2, dropout, first, [&](const Tensor& in) {
-    return multihead_attn.run(in, memory, memory,
-                              {call.memory_key_padding_mask, call.memory_mask, call.memory_is_causal});
-  });
-  return with_residual(y, norm3, dropout, first,
-                       [&](const Tensor& in) { return feed_forward_of(*this, in, options_.activation); });
-}
-
-TransformerDecoderLayer TransformerDecoderLayer::another() const {
-  TransformerDecoderLayer copy(features_, heads_, options_);
-  copy.load_state_dict(state_dict());
-  return copy;
-}
-
-TransformerEncoder::TransformerEncoder(const TransformerEncoderLayer& layer, int64_t num_layers,
-                                       std::optional<LayerNorm> norm)
-    : norm_(std::move(norm)) {
-  check_count("TransformerEncoder", num_layers);
-  ModuleList layers;
-  for (int64_t i = 0; i < num_layers; ++i) layers.append(layers_.emplace_back(layer.another()));
-  register_module("layers", layers);
-  if (norm_) register_module("norm", *norm_);
-}
-Tensor TransformerEncoder::run(const Tensor& x, const EncoderCall& call) {
-  Tensor y = x;
-  for (TransformerEncoderLayer& layer : layers_) y = layer.run(y, call);
-  return norm_ ? (*norm_)(y) : y;
-}
-
-TransformerDecoder::TransformerDecoder(const TransformerDecoderLayer& layer, int64_t num_layers,
-                                       std::optional<LayerNorm> norm)
-    : norm_(std::move(norm)) {
-  check_count("TransformerDecoder", num_layers);
-  ModuleList layers;
-  for (int64_t i = 0; i < num_layers; ++i) layers.append(layers_.emplace_back(layer.another()));
-  register_module("layers", layers);
-  if (norm_) register_module("norm", *norm_);
-}
-Tensor TransformerDecoder::run(const Tensor& x, const Tensor& memory, const DecoderCall& call) {
-  Tensor y = x;
-  for (TransformerDecoderLayer& layer : layers_) y = layer.run(y, memory, call);
-  return norm_ ? (*norm_)(y) : y;
 }
 
 }  // namespace isochron::nn

@@ -29,34 +29,6 @@ Extents widths_per_axis(const char* module, const char* what, const Sizes& given
   return all.size() == 1 ? Extents(axes, all[0]) : all;
 }
 
-// What ConvModule and ConvTransposeModule check and start alike; `shared` are the channels that each group has for
-// itself in the weight's second axis.
-struct Start {
-  Extents window;
-  Initializer uniform;
-};
-template <class Options>
-Start checked_start(const char* module, size_t axes, int64_t in, int64_t out, const Sizes& kernel_size, int64_t shared,
-                    const Options& options) {
-  Start start;
-  start.window = per_axis(module, "kernel_size", kernel_size.values(), axes);
-  per_axis(module, "stride", options.stride.values(), axes);
-  per_axis(module, "dilation", options.dilation.values(), axes);
-  if (in < 1 || out < 1 || options.groups < 1 || in % options.groups != 0 || out % options.groups != 0)
-    fail<ValueError>(module, "groups must divide the channels, got {} in, {} out, {} groups", in, out, options.groups);
-  int64_t fan = shared / options.groups;
-  for (const int64_t size : start.window) fan *= size;
-  const double bound = 1 / std::sqrt(static_cast<double>(fan));
-  start.uniform = initializers::random_uniform({.minval = -bound, .maxval = bound});
-  return start;
-}
-
-Shape weight_shape(int64_t first, int64_t second, const Extents& window) {
-  std::vector<int64_t> dims{first, second};
-  dims.insert(dims.end(), window.begin(), window.end());
-  return Shape(dims);
-}
-
 // (a, b, window…) -> (window…, b, a), as the ops have it.
 Tensor kernel_of(const Variable& weight) {
   std::vector<int64_t> order(static_cast<size_t>(weight.rank()));
@@ -64,12 +36,6 @@ Tensor kernel_of(const Variable& weight) {
   order[order.size() - 2] = 1;
   order[order.size() - 1] = 0;
   return transpose(weight, order);
-}
-
-void check_input(const char* module, const Tensor& x, const Tensor& rows, int64_t channels, DType dtype) {
-  if (rows.shape()[-1] != channels)
-    fail<ShapeError>(module, "takes {} channels, got {} in {}", channels, rows.shape()[-1], x.shape());
-  if (x.dtype() != dtype) fail<DTypeError>(module, "takes {}, got {}; convert with x.to(…)", dtype, x.dtype());
 }
 
 }  // namespace
@@ -106,62 +72,74 @@ Padding SidePadding::of(const char* module, size_t axes) const {
   return Padding(std::move(widths));
 }
 
+template <class Options>
+Extents WindowModule::start(int64_t in, int64_t out, bool transposed, const Sizes& kernel_size,
+                            const Options& options) {
+  const Extents window = per_axis(kind_, "kernel_size", kernel_size.values(), axes_);
+  const Extents stride = per_axis(kind_, "stride", options.stride.values(), axes_);
+  per_axis(kind_, "dilation", options.dilation.values(), axes_);
+  if (in < 1 || out < 1 || options.groups < 1 || in % options.groups != 0 || out % options.groups != 0)
+    fail<ValueError>(kind_, "groups must divide the channels, got {} in, {} out, {} groups", in, out, options.groups);
+  std::vector<int64_t> shape{transposed ? in : out, (transposed ? out : in) / options.groups};
+  shape.insert(shape.end(), window.begin(), window.end());
+  const double bound = 1 / std::sqrt(static_cast<double>(Shape(shape).elements() / shape[0]));
+  const Initializer uniform = initializers::random_uniform({.minval = -bound, .maxval = bound});
+  weight = register_parameter("weight", uniform(Shape(shape), options.dtype));
+  if (options.bias) bias = register_parameter("bias", uniform({out}, options.dtype));
+  describe(fmt::format("{}, {}, kernel_size={}, stride={}", in, out, text(window), text(stride)));
+  return stride;
+}
+
+template <class F>
+Tensor WindowModule::convolved(const Tensor& x, int64_t channels, F f) const {
+  return with_channels_last(kind_, axes_, x, [&](const Tensor& rows) {
+    if (rows.shape()[-1] != channels)
+      fail<ShapeError>(kind_, "takes {} channels, got {} in {}", channels, rows.shape()[-1], x.shape());
+    if (x.dtype() != weight.dtype())
+      fail<DTypeError>(kind_, "takes {}, got {}; convert with x.to(…)", weight.dtype(), x.dtype());
+    const Tensor y = f(rows, kernel_of(weight));
+    return bias.defined() ? y + bias : y;
+  });
+}
+
 ConvModule::ConvModule(const char* kind, size_t axes, int64_t in_channels, int64_t out_channels,
                        const Sizes& kernel_size, ConvModuleOptions options)
-    : kind_(kind), channels_(in_channels), padding_(options.padding.of(kind, axes)), options_(std::move(options)) {
-  const Start start = checked_start(kind, axes, in_channels, out_channels, kernel_size, in_channels, options_);
-  const Extents stride = per_axis(kind, "stride", options_.stride.values(), axes);
+    : WindowModule(kind, axes, options.padding), channels_(in_channels), options_(std::move(options)) {
+  const Extents stride = start(in_channels, out_channels, false, kernel_size, options_);
   if (options_.padding.is_same() && std::any_of(stride.begin(), stride.end(), [](int64_t s) { return s > 1; }))
     fail<ValueError>(kind, "padding \"same\" goes with stride 1, got {}; give the padding in numbers", text(stride));
-  weight = register_parameter(
-      "weight", start.uniform(weight_shape(out_channels, in_channels / options_.groups, start.window), options_.dtype));
-  if (options_.bias) bias = register_parameter("bias", start.uniform({out_channels}, options_.dtype));
-  describe(
-      fmt::format("{}, {}, kernel_size={}, stride={}", in_channels, out_channels, text(start.window), text(stride)));
 }
 
 Tensor ConvModule::forward(Tensor x) {
-  const auto axes = static_cast<size_t>(weight.rank() - 2);
-  return with_channels_last(kind_, axes, x, [&](const Tensor& rows) {
-    check_input(kind_, x, rows, channels_, weight.dtype());
-    const Tensor y = conv(rows, kernel_of(weight),
-                          {.strides = options_.stride.values(),
-                           .padding = padding_,
-                           .dilations = options_.dilation.values(),
-                           .groups = options_.groups});
-    return bias.defined() ? y + bias : y;
+  return convolved(x, channels_, [&](const Tensor& rows, const Tensor& kernel) {
+    return conv(rows, kernel,
+                {.strides = options_.stride.values(),
+                 .padding = padding_,
+                 .dilations = options_.dilation.values(),
+                 .groups = options_.groups});
   });
 }
 
 ConvTransposeModule::ConvTransposeModule(const char* kind, size_t axes, int64_t in_channels, int64_t out_channels,
                                          const Sizes& kernel_size, ConvTransposeModuleOptions options)
-    : kind_(kind), padding_(options.padding.of(kind, axes)), options_(std::move(options)) {
-  const Start start = checked_start(kind, axes, in_channels, out_channels, kernel_size, out_channels, options_);
+    : WindowModule(kind, axes, options.padding), options_(std::move(options)) {
+  const Extents stride = start(in_channels, out_channels, true, kernel_size, options_);
   if (!padding_.is_explicit()) fail<ValueError>(kind, "padding must be given in numbers, got \"{}\"", padding_.mode());
-  const Extents stride = per_axis(kind, "stride", options_.stride.values(), axes);
   const Extents more = widths_per_axis(kind, "output_padding", options_.output_padding, axes);
   for (size_t i = 0; i < axes; ++i)
     if (more[i] >= stride[i])
       fail<ValueError>(kind, "output_padding must be below the stride, got {} with stride {}", text(more),
                        text(stride));
-  weight = register_parameter(
-      "weight", start.uniform(weight_shape(in_channels, out_channels / options_.groups, start.window), options_.dtype));
-  if (options_.bias) bias = register_parameter("bias", start.uniform({out_channels}, options_.dtype));
-  describe(
-      fmt::format("{}, {}, kernel_size={}, stride={}", in_channels, out_channels, text(start.window), text(stride)));
 }
 
 Tensor ConvTransposeModule::forward(Tensor x) {
-  const auto axes = static_cast<size_t>(weight.rank() - 2);
-  return with_channels_last(kind_, axes, x, [&](const Tensor& rows) {
-    check_input(kind_, x, rows, weight.shape()[0], weight.dtype());
-    const Tensor y = conv_transpose(rows, kernel_of(weight),
-                                    {.strides = options_.stride.values(),
-                                     .padding = padding_,
-                                     .output_padding = options_.output_padding.values(),
-                                     .dilations = options_.dilation.values(),
-                                     .groups = options_.groups});
-    return bias.defined() ? y + bias : y;
+  return convolved(x, weight.shape()[0], [&](const Tensor& rows, const Tensor& kernel) {
+    return conv_transpose(rows, kernel,
+                          {.strides = options_.stride.values(),
+                           .padding = padding_,
+                           .output_padding = options_.output_padding.values(),
+                           .dilations = options_.dilation.values(),
+                           .groups = options_.groups});
   });
 }
 

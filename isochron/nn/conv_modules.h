@@ -38,23 +38,41 @@ struct ConvModuleOptions {
 };
 using Conv2dOptions = ConvModuleOptions;
 
-// Weight (out, in / groups, window…) and bias (out), both uniform within 1 / sqrt(in / groups * window).
-class ConvModule : public Module {
+// What convolutions and their transposes have in common: weight (a, b / groups, window…) and bias (out), both uniform
+// within 1 / sqrt(b / groups * window).
+class WindowModule : public Module {
  public:
-  // ShapeError, DTypeError when x does not fit.
-  Tensor forward(Tensor x) override;
-
   Variable weight, bias;  // bias is undefined without one
 
  protected:
-  // ValueError unless counts and sizes are positive and groups divide the channels, or for padding "same" with strides.
+  WindowModule(const char* kind, size_t axes, const SidePadding& padding)
+      : kind_(kind), axes_(axes), padding_(padding.of(kind, axes)) {}
+  // ValueError unless counts and sizes are positive and groups divide the channels. Transposed, a are the channels that
+  // come in and b those that go out. Gives the strides of all axes.
+  template <class Options>
+  Extents start(int64_t in_channels, int64_t out_channels, bool transposed, const Sizes& kernel_size,
+                const Options& options);
+  // f(x with channels last, kernel as the ops have it) and the bias. ShapeError, DTypeError when x does not fit.
+  template <class F>
+  Tensor convolved(const Tensor& x, int64_t channels, F f) const;
+
+  const char* kind_;
+  size_t axes_;
+  Padding padding_;
+};
+
+// Weight (out, in / groups, window…).
+class ConvModule : public WindowModule {
+ public:
+  Tensor forward(Tensor x) override;
+
+ protected:
+  // ValueError for padding "same" with strides.
   ConvModule(const char* kind, size_t axes, int64_t in_channels, int64_t out_channels, const Sizes& kernel_size,
              ConvModuleOptions options);
 
  private:
-  const char* kind_;
   int64_t channels_;
-  Padding padding_;
   ConvModuleOptions options_;
 };
 
@@ -68,20 +86,16 @@ struct ConvTransposeModuleOptions {
   DType dtype = DType::float32;
 };
 
-// Weight (in, out / groups, window…) and bias (out), both uniform within 1 / sqrt(out / groups * window).
-class ConvTransposeModule : public Module {
+// Weight (in, out / groups, window…).
+class ConvTransposeModule : public WindowModule {
  public:
   Tensor forward(Tensor x) override;
-
-  Variable weight, bias;
 
  protected:
   ConvTransposeModule(const char* kind, size_t axes, int64_t in_channels, int64_t out_channels,
                       const Sizes& kernel_size, ConvTransposeModuleOptions options);
 
  private:
-  const char* kind_;
-  Padding padding_;
   ConvTransposeModuleOptions options_;
 };
 

@@ -17,3 +17,4 @@
 #include "isochron/nn/pool_modules.h"
 #include "isochron/nn/sequence_modules.h"
 #include "isochron/nn/shape_modules.h"
+#include "isochron/nn/transformer_modules.h"

@@ -34,9 +34,10 @@ void add_builtin_kinds<Metric>() {
 #define ISO_OPTIMIZER_KIND(Class) add_builtin_kind(kind_of<Optimizer, Class>(#Class));
 template <>
 void add_builtin_kinds<Optimizer>() {
-  ISO_FOR_EACH(ISO_OPTIMIZER_KIND, SGD, RMSprop, Adam, AdamW, Adamax, Nadam, Adagrad, Adadelta, Lion)
+  ISO_FOR_EACH(ISO_OPTIMIZER_KIND, SGD, RMSprop, Adam, AdamW, Adamax, Nadam, Adagrad, Adadelta, Lion, Ftrl, Lamb,
+               Adafactor, Muon)
   ISO_FOR_EACH(ISO_OPTIMIZER_KIND, optim::SGD, optim::RMSprop, optim::Adam, optim::AdamW, optim::Adamax, optim::NAdam,
-               optim::Adagrad, optim::Adadelta)
+               optim::Adagrad, optim::Adadelta, optim::RAdam)
 }
 
 #define ISO_SCHEDULE_KIND(Class) add_builtin_kind(kind_of<Schedule, Class>(#Class));

@@ -3,6 +3,8 @@
 #include "isochron/base/names.h"
 #include "isochron/nn/masking.h"
 #include "isochron/ops/elementwise.h"
+#include "isochron/ops/matmul.h"
+#include "isochron/ops/reduce.h"
 #include "isochron/ops/shape_ops.h"
 
 namespace isochron {
@@ -112,6 +114,42 @@ Tensor TimeDistributed::call(const Tensor& x, const CallContext& context) {
 
 Shape TimeDistributed::output_shape(const Shape& input) const {
   return layer_->output_shape(after_time("TimeDistributed", input)).insert(0, input[0]);
+}
+
+SpectralNormalization::SpectralNormalization(const AnyLayer& layer, SpectralNormalizationOptions options)
+    : layer_(layer.get()), options_(std::move(options)) {
+  if (options_.power_iterations < 1)
+    fail<ValueError>("SpectralNormalization", "power_iterations must be positive, got {}", options_.power_iterations);
+  set_name(options_.name);
+  add_sublayer(layer_);
+}
+
+void SpectralNormalization::build(const Shape& input) {
+  layer_->ensure_built(input);
+  for (const Variable& weight : layer_->own_weights())
+    if (weight.name().ends_with("/kernel") || weight.name().ends_with("/embeddings")) kernel_ = weight;
+  if (!kernel_.defined())
+    fail<ValueError>("SpectralNormalization", "{} \"{}\" has neither a kernel nor embeddings", layer_->class_name(),
+                     layer_->name());
+  vector_u_ = add_weight("vector_u", {1, kernel_.shape()[-1]}, initializers::truncated_normal({.stddev = 0.02}),
+                         {.trainable = false, .dtype = kernel_.dtype()});
+}
+
+Tensor SpectralNormalization::call(const Tensor& x, const CallContext& context) {
+  if (context.training) {
+    const Tensor rows = stop_gradient(reshape(kernel_, {-1, kernel_.shape()[-1]}));
+    const auto unit = [](const Tensor& v) { return v / maximum(norm(v), 1e-7); };
+    Tensor u = stop_gradient(vector_u_), v;
+    for (int64_t i = 0; i < options_.power_iterations; ++i) {
+      v = unit(matmul(u, rows, {.transpose_b = true}));
+      u = unit(matmul(v, rows));
+    }
+    const Tensor sigma = reshape(matmul(matmul(v, rows), u, {.transpose_b = true}), {});
+    const Tensor nothing = all(equal(kernel_, 0));
+    vector_u_.assign(where(nothing, vector_u_, u));
+    kernel_.assign(where(nothing, kernel_, stop_gradient(kernel_) / sigma));
+  }
+  return (*layer_)(x, context);
 }
 
 }  // namespace isochron

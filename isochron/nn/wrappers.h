@@ -1,9 +1,11 @@
-// Layers around other layers: Bidirectional reads a sequence both ways, TimeDistributed applies a layer to every step.
+// Layers around other layers: Bidirectional reads a sequence both ways, TimeDistributed applies a layer to every step,
+// SpectralNormalization keeps a kernel's largest singular value near 1.
 //
 //   Bidirectional(LSTM(32, {.return_sequences = true}));                     // (batch, time, 64)
 //   Bidirectional(GRU(16), {.merge_mode = "sum"});
 //   Bidirectional(LSTM(32, {.return_state = true}))(SymbolicTensors{x});     // output, h and c forward, h and c back
 //   TimeDistributed(Dense(8));                                               // (batch, time, …) -> (batch, time, 8)
+//   SpectralNormalization(Conv2D(32, 3), {.power_iterations = 2});
 #pragma once
 
 #include "isochron/nn/recurrent.h"
@@ -57,6 +59,31 @@ class TimeDistributed : public Layer {
 
  private:
   std::shared_ptr<Layer> layer_;
+};
+
+struct SpectralNormalizationOptions {
+  int64_t power_iterations = 1;
+  std::string name = {};
+};
+ISO_OPTIONS(SpectralNormalizationOptions, power_iterations, name)
+
+// While training, every call first divides the layer's kernel (or embeddings) by its largest singular value, as found
+// by power iterations that go on from call to call, and writes it back. ValueError when the layer has no kernel.
+class SpectralNormalization : public Layer {
+ public:
+  explicit SpectralNormalization(const AnyLayer& layer, SpectralNormalizationOptions options = {});
+  ISO_LAYER(SpectralNormalization)
+  ISO_ARGUMENTS(layer_, options_)
+  bool supports_masking() const override { return layer_->supports_masking(); }
+  Tensor compute_mask(const Tensor& x, const Tensor& mask) override { return layer_->compute_mask(x, mask); }
+  void build(const Shape& input) override;
+  Tensor call(const Tensor& x, const CallContext& context) override;
+  Shape output_shape(const Shape& input) const override { return layer_->output_shape(input); }
+
+ private:
+  std::shared_ptr<Layer> layer_;
+  SpectralNormalizationOptions options_;
+  Variable kernel_, vector_u_;
 };
 
 }  // namespace isochron

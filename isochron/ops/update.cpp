@@ -14,6 +14,7 @@ constexpr UpdateFamily kFamilies[] = {
     {"amsgrad_update", "Adam that divides by the largest second moment seen.", 3},
     {"adamax_update", "Adam with the infinity norm.", 2},
     {"nadam_update", "Adam with Nesterov's momentum.", 2, kUpdateMomentumProduct + 1},
+    {"radam_update", "Adam whose first steps wait for second moments that can be trusted.", 2},
     {"adagrad_update", "Adagrad.", 1},
     {"adadelta_update", "Adadelta.", 2},
     {"lion_update", "Lion: steps of one size in the direction of the momentum's sign.", 1},

@@ -19,7 +19,9 @@ constexpr struct {
   std::shared_ptr<Optimizer> (*make)();
 } kKnown[] = {{"sgd", make<SGD>},         {"rmsprop", make<RMSprop>},   {"adam", make<Adam>},
               {"adamw", make<AdamW>},     {"adamax", make<Adamax>},     {"nadam", make<Nadam>},
-              {"adagrad", make<Adagrad>}, {"adadelta", make<Adadelta>}, {"lion", make<Lion>}};
+              {"adagrad", make<Adagrad>}, {"adadelta", make<Adadelta>}, {"lion", make<Lion>},
+              {"ftrl", make<Ftrl>},       {"lamb", make<Lamb>},         {"adafactor", make<Adafactor>},
+              {"muon", make<Muon>}};
 
 }  // namespace
 

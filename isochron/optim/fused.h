@@ -18,7 +18,7 @@ class FusedOptimizer : public Optimizer {
 
   void update_all(const std::vector<Update>& updates, const Shared& shared) override;
   void begin_update(const Shared& shared) override;
-  std::vector<Slot> slots() const override { return method_.slots; }
+  std::vector<Slot> slots(const Variable&) const override { return method_.slots; }
 
  private:
   Method method_;

@@ -25,16 +25,17 @@ void Optimizer::build(const Parameters& variables) {
   // Read before they are written, pages of zeros would cost two faults each in the first update.
   constexpr int64_t kMost = int64_t{64} << 20;
   if (const int64_t bytes = state_bytes(variables); bytes <= kMost) reserve_pages(static_cast<size_t>(bytes));
-  const std::vector<Slot> kept = slots();
-  for (const Variable& variable : variables) state_->track(variable, 0, kept);
+  for (const Variable& variable : variables) state_->track(variable, 0, slots(variable));
 }
 
 int64_t Optimizer::state_bytes(const Parameters& variables) const {
-  const auto copies = static_cast<int64_t>(slots().size()) + state_->options.gradient_accumulation_steps.has_value() +
-                      state_->options.use_ema;
+  const int64_t copies = state_->options.gradient_accumulation_steps.has_value() + int{state_->options.use_ema};
   int64_t bytes = 0;
-  for (const Variable& variable : variables)
-    if (!state_->find(variable)) bytes += copies * variable.spec().bytes();
+  for (const Variable& variable : variables) {
+    if (state_->find(variable)) continue;
+    bytes += copies * variable.spec().bytes();
+    for (const Slot& slot : slots(variable)) bytes += State::spec_of(slot, variable).bytes();
+  }
   return bytes;
 }
 
@@ -42,8 +43,7 @@ void Optimizer::add_param_group(ParamGroup group) {
   for (const Variable& variable : group.params)
     if (state_->find(variable)) fail<ValueError>(name(), "parameter \"{}\" is in a group already", variable.name());
   state_->add_group(group.lr, group.weight_decay ? group.weight_decay : state_->options.weight_decay);
-  const std::vector<Slot> kept = slots();
-  for (const Variable& variable : group.params) state_->track(variable, state_->groups.size() - 1, kept);
+  for (const Variable& variable : group.params) state_->track(variable, state_->groups.size() - 1, slots(variable));
 }
 
 void Optimizer::apply_gradients(const std::vector<Tensor>& gradients, const Parameters& variables) {
@@ -84,11 +84,9 @@ void Optimizer::record_update(const std::vector<Tensor>& gradients, const Parame
   State& state = *state_;
   const OptimizerOptions& options = state.options;
   NodePhaseScope phase(Phase::update);
-  Shared shared{.learning_rate = {}, .step = Tensor(state.iterations.value()), .gradient_scale = {}, .enabled = {}};
-  if (options.gradient_accumulation_steps) {
-    shared.step = floor_div(state.iterations, *options.gradient_accumulation_steps);
+  Shared shared{.learning_rate = {}, .step = updates_done(), .gradient_scale = {}, .enabled = {}};
+  if (options.gradient_accumulation_steps)
     shared.enabled = equal(mod(state.iterations + 1, *options.gradient_accumulation_steps), 0);
-  }
 
   struct Part {  // of one dtype, group and decay: updated together
     DType dtype;
@@ -118,6 +116,7 @@ void Optimizer::record_update(const std::vector<Tensor>& gradients, const Parame
   for (const Part& part : parts) {
     const State::Group& group = state.groups[part.group];
     shared.learning_rate = state.learning_rate(group);
+    shared.decays = part.decays;
     shared.weight_decay = part.decays ? group.weight_decay.value_or(0) : 0;
     update_all(part.updates, shared);
   }
@@ -158,6 +157,12 @@ void Optimizer::update_one(const Tensor&, const Variable&, const Tensor&) {
   fail<StateError>(name(), "this optimizer does not say how to update a variable: override update_one()");
 }
 void Optimizer::begin_update(const Shared&) {}
+std::vector<Optimizer::Slot> Optimizer::slots(const Variable&) const { return {}; }
+
+Tensor Optimizer::updates_done() const {
+  const std::optional<int64_t>& collected = state_->options.gradient_accumulation_steps;
+  return collected ? floor_div(state_->iterations, *collected) : Tensor(state_->iterations.value());
+}
 
 Tensor Optimizer::minimize(const std::function<Tensor()>& loss, const Parameters& variables) {
   GradientTape tape;
@@ -177,6 +182,18 @@ void Optimizer::step() {
       variables.push_back(entry.variable);
     }
   if (!variables.empty()) apply_gradients(gradients, variables);
+}
+
+Parameters Optimizer::parameters() const {
+  Parameters all;
+  for (const State::Tracked& entry : state_->tracked) all.push_back(entry.variable);
+  return all;
+}
+
+Tensor Optimizer::step(const std::function<Tensor()>& closure) {
+  const Tensor loss = closure();
+  step();
+  return loss;
 }
 
 void Optimizer::zero_grad() const {
@@ -237,15 +254,15 @@ Variable Optimizer::slot(const Variable& variable, const std::string& slot_name,
   if (!entry)
     fail<ValueError>(name(), "variable \"{}\" has no state here; build() the optimizer with it", variable.name());
   const size_t known = entry->slots.size();
-  Variable kept = state_->slot_of(*entry, slot_name, initial);
+  Variable kept = state_->slot_of(*entry, {slot_name, initial});
   if (entry->slots.size() > known) state_->before.emplace_back(kept, Tensor(kept.value()));
   return kept;
 }
 
-Variable Optimizer::global_slot(const std::string& slot_name, double initial) const {
+Variable Optimizer::global_slot(const std::string& slot_name, double initial, const TensorSpec& spec) const {
   for (const auto& [known, variable] : state_->globals)
     if (known == slot_name) return variable;
-  state_->globals.emplace_back(slot_name, filled_variable({DType::float64, {}}, initial, slot_name));
+  state_->globals.emplace_back(slot_name, filled_variable(spec, initial, slot_name));
   return state_->globals.back().second;
 }
 

@@ -113,6 +113,9 @@ class Optimizer {
 
   // One update from the gradients that backward() left in the parameters; those without are left alone.
   void step();
+  // The same with a closure that clears the gradients, computes the loss, calls backward() on it and returns it, as
+  // methods need that look at the loss several times (optim/lbfgs.h). Returns the first loss.
+  virtual Tensor step(const std::function<Tensor()>& closure);
   void zero_grad() const;
   // Parameters given before keep their group. ValueError for one that has been given already.
   void add_param_group(ParamGroup group);
@@ -155,10 +158,12 @@ class Optimizer {
     Tensor gradient_scale;  // multiplies every gradient
     Tensor enabled;         // bool: false while gradients are only collected
     double weight_decay = 0;
+    bool decays = true;  // false for variables that are excluded, whatever weight_decay says
   };
   struct Slot {
     std::string name;
     double initial = 0;
+    std::optional<Shape> shape = {};  // the variable's when not given
   };
 
   // To be overridden by optimizers in user code: assigns `variable` its new value. Gradient and rate have its dtype.
@@ -167,13 +172,17 @@ class Optimizer {
   virtual void update_all(const std::vector<Update>& updates, const Shared& shared);
   // Called once per step, before the variables are updated.
   virtual void begin_update(const Shared& shared);
-  // State of every variable that exists from build() on.
-  virtual std::vector<Slot> slots() const { return {}; }
+  // State of a variable that exists from build() on.
+  virtual std::vector<Slot> slots(const Variable& variable) const;
+  // Updates before this one: an int64 scalar. Calls that only collected gradients do not count.
+  Tensor updates_done() const;
 
+  // All variables that came so far, in that order.
+  Parameters parameters() const;
   // State of a variable, zeros at first, by name; the same one every time.
   Variable slot(const Variable& variable, const std::string& name, double initial = 0) const;
   // State of the optimizer itself.
-  Variable global_slot(const std::string& name, double initial) const;
+  Variable global_slot(const std::string& name, double initial, const TensorSpec& spec = {DType::float64, {}}) const;
 
  private:
   struct State;

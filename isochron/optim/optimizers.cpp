@@ -1,5 +1,7 @@
 #include "isochron/optim/optimizers.h"
 
+#include <regex>
+
 #include "isochron/optim/checks.h"
 
 namespace isochron {
@@ -111,5 +113,39 @@ Adadelta::Adadelta(AdadeltaOptions o)
 
 Lion::Lion(LionOptions o)
     : FusedOptimizer(common(o, "Lion"), {"lion_update", {{"momentum"}}, moments("Lion", o)}), options_(o) {}
+
+Ftrl::Ftrl(FtrlOptions o) : Optimizer(common(o, "Ftrl")), options_(o) {
+  require_not_negative(name(), "initial_accumulator_value", o.initial_accumulator_value);
+  require_not_positive(name(), "learning_rate_power", o.learning_rate_power);
+  require_not_negative(name(), "l1_regularization_strength", o.l1_regularization_strength);
+  require_not_negative(name(), "l2_regularization_strength", o.l2_regularization_strength);
+  require_not_negative(name(), "l2_shrinkage_regularization_strength", o.l2_shrinkage_regularization_strength);
+}
+
+Lamb::Lamb(LambOptions o) : Optimizer(common(o, "Lamb")), options_(o) { moments("Lamb", o); }
+
+Adafactor::Adafactor(AdafactorOptions o) : Optimizer(common(o, "Adafactor")), options_(o) {
+  require_not_positive(name(), "beta_2_decay", o.beta_2_decay);
+  require_not_negative(name(), "epsilon_1", o.epsilon_1);
+  require_not_negative(name(), "epsilon_2", o.epsilon_2);
+  require_positive(name(), "clip_threshold", o.clip_threshold);
+}
+
+Muon::Muon(MuonOptions o)
+    : FusedOptimizer(
+          common(o, "Muon"),
+          {"adam_update", adam_slots<std::vector<Slot>>(false),
+           moments("Muon", AdamOptions{.beta_1 = o.adam_beta_1, .beta_2 = o.adam_beta_2, .epsilon = o.epsilon})}),
+      options_(o) {
+  require_decay(name(), "momentum", o.momentum);
+  require_count(name(), "ns_steps", o.ns_steps);
+  require_positive(name(), "adam_lr_ratio", o.adam_lr_ratio);
+  if (o.adam_weight_decay) require_not_negative(name(), "adam_weight_decay", *o.adam_weight_decay);
+  for (const std::string& pattern : o.exclude_layers) try {
+      std::regex{pattern};
+    } catch (const std::regex_error& error) {
+      fail<ValueError>(name(), "exclude_layers has \"{}\", which is no regular expression: {}", pattern, error.what());
+    }
+}
 
 }  // namespace isochron

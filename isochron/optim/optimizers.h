@@ -189,6 +189,119 @@ class Lion : public FusedOptimizer {
   LionOptions options_;
 };
 
+struct FtrlOptions {
+  LearningRate learning_rate = 0.001;
+  double learning_rate_power = -0.5;
+  double initial_accumulator_value = 0.1;
+  double l1_regularization_strength = 0.0;
+  double l2_regularization_strength = 0.0;
+  double l2_shrinkage_regularization_strength = 0.0;
+  double beta = 0.0;
+  std::optional<double> weight_decay = {};
+  ISO_COMMON_OPTIONS;
+};
+ISO_OPTIONS(FtrlOptions, learning_rate, learning_rate_power, initial_accumulator_value, l1_regularization_strength,
+            l2_regularization_strength, l2_shrinkage_regularization_strength, beta, weight_decay,
+            ISO_COMMON_OPTION_NAMES)
+class Ftrl : public Optimizer {
+ public:
+  explicit Ftrl(FtrlOptions options = {});
+  explicit Ftrl(LearningRate rate) : Ftrl(FtrlOptions{.learning_rate = std::move(rate)}) {}
+  ISO_ARGUMENTS(options_)
+
+ protected:
+  void update_one(const Tensor& gradient, const Variable& variable, const Tensor& learning_rate) override;
+  std::vector<Slot> slots(const Variable& variable) const override;
+
+ private:
+  FtrlOptions options_;
+};
+
+// Each variable steps by its own norm.
+using LambOptions = AdamaxOptions;
+class Lamb : public Optimizer {
+ public:
+  explicit Lamb(LambOptions options = {});
+  explicit Lamb(LearningRate rate) : Lamb(LambOptions{.learning_rate = std::move(rate)}) {}
+  ISO_ARGUMENTS(options_)
+
+ protected:
+  void update_one(const Tensor& gradient, const Variable& variable, const Tensor& learning_rate) override;
+  std::vector<Slot> slots(const Variable& variable) const override;
+
+ private:
+  LambOptions options_;
+};
+
+// Of a variable with two axes or more it keeps a mean square for each row and each column. relative_step has no effect
+// in Keras 3, which bounds the rate by 1 / sqrt(step) in either case; it is kept so that configurations can be carried
+// over.
+struct AdafactorOptions {
+  LearningRate learning_rate = 0.001;
+  double beta_2_decay = -0.8;
+  double epsilon_1 = 1e-30;
+  double epsilon_2 = 1e-3;
+  double clip_threshold = 1.0;
+  bool relative_step = true;
+  std::optional<double> weight_decay = {};
+  ISO_COMMON_OPTIONS;
+};
+ISO_OPTIONS(AdafactorOptions, learning_rate, beta_2_decay, epsilon_1, epsilon_2, clip_threshold, relative_step,
+            weight_decay, ISO_COMMON_OPTION_NAMES)
+class Adafactor : public Optimizer {
+ public:
+  explicit Adafactor(AdafactorOptions options = {});
+  explicit Adafactor(LearningRate rate) : Adafactor(AdafactorOptions{.learning_rate = std::move(rate)}) {}
+  ISO_ARGUMENTS(options_)
+
+ protected:
+  void update_one(const Tensor& gradient, const Variable& variable, const Tensor& learning_rate) override;
+  std::vector<Slot> slots(const Variable& variable) const override;
+
+ private:
+  AdafactorOptions options_;
+};
+
+// Matrices step by their momentum made orthogonal; everything else (biases, kernels of convolutions, embeddings, names
+// that match one of the regular expressions of exclude_layers) by Adam.
+struct MuonOptions {
+  LearningRate learning_rate = 0.001;
+  double adam_beta_1 = 0.9;
+  double adam_beta_2 = 0.999;
+  std::optional<double> adam_weight_decay = 0.004;
+  double epsilon = 1e-7;
+  std::optional<double> weight_decay = 0.004;
+  ISO_COMMON_OPTIONS;
+  std::vector<std::string> exclude_layers = {};
+  bool exclude_embeddings = true;
+  double muon_a = 3.4445;
+  double muon_b = -4.7750;
+  double muon_c = 2.0315;
+  double adam_lr_ratio = 1;
+  double momentum = 0.95;
+  int64_t ns_steps = 5;
+  bool nesterov = true;
+  std::optional<double> rms_rate = 0.2;
+};
+ISO_OPTIONS(MuonOptions, learning_rate, adam_beta_1, adam_beta_2, adam_weight_decay, epsilon, weight_decay,
+            ISO_COMMON_OPTION_NAMES, exclude_layers, exclude_embeddings, muon_a, muon_b, muon_c, adam_lr_ratio,
+            momentum, ns_steps, nesterov, rms_rate)
+class Muon : public FusedOptimizer {
+ public:
+  explicit Muon(MuonOptions options = {});
+  explicit Muon(LearningRate rate) : Muon(MuonOptions{.learning_rate = std::move(rate)}) {}
+  ISO_ARGUMENTS(options_)
+
+ protected:
+  void update_all(const std::vector<Update>& updates, const Shared& shared) override;
+  void update_one(const Tensor& gradient, const Variable& variable, const Tensor& learning_rate) override;
+  std::vector<Slot> slots(const Variable& variable) const override;
+
+ private:
+  bool takes_adam(const Variable& variable) const;
+  MuonOptions options_;
+};
+
 #undef ISO_COMMON_OPTIONS
 #undef ISO_COMMON_OPTION_NAMES
 

@@ -43,17 +43,19 @@ void Optimizer::restore(const OptimizerSnapshot& snapshot) {
   }
   state.undecayed = snapshot.undecayed;
   state.undecayed_names = snapshot.undecayed_names;
-  const std::vector<Slot> kept = slots();
   for (const OptimizerSnapshot::Entry& entry : snapshot.entries) {
     if (entry.group >= state.groups.size())
       fail<ValueError>(name(), "there are {} groups of parameters, got number {}", state.groups.size(), entry.group);
-    State::Tracked& tracked = state.track(entry.variable, entry.group, kept);
+    State::Tracked& tracked = state.track(entry.variable, entry.group, slots(entry.variable));
     tracked.decays = entry.decays;
-    for (const auto& [slot, value] : entry.slots) take(name(), state.slot_of(tracked, slot, 0), value);
+    for (const auto& [slot, value] : entry.slots) take(name(), state.slot_of(tracked, {slot}), value);
     if (tracked.accumulator.defined()) take(name(), tracked.accumulator, entry.accumulator);
     if (tracked.average.defined()) take(name(), tracked.average, entry.average);
   }
-  for (const auto& [slot, value] : snapshot.globals) take(name(), global_slot(slot, 0), value);
+  for (const auto& [slot, value] : snapshot.globals) {
+    if (!value.defined()) fail<ValueError>(name(), "the state has no \"{}\"", slot);
+    take(name(), global_slot(slot, 0, value.spec()), value);
+  }
 }
 
 }  // namespace isochron

@@ -107,7 +107,7 @@ Optimizer::State::Tracked& Optimizer::State::track(const Variable& variable, siz
   entry.name = variable.name().empty() ? fmt::format("parameter_{}", tracked.size()) : variable.name();
   entry.group = group;
   entry.decays = decays(variable);
-  for (const Slot& slot : slots) slot_of(entry, slot.name, slot.initial);
+  for (const Slot& slot : slots) slot_of(entry, slot);
   if (options.gradient_accumulation_steps)
     entry.accumulator = filled_variable(variable.spec(), 0, entry.name + "/gradient_accumulator");
   if (options.use_ema) entry.average = filled_variable(variable.spec(), 0, entry.name + "/average");
@@ -150,10 +150,15 @@ void Optimizer::State::forget_pending() {
     if (TensorState& held = *variable.state(); held.settled.node) held.set(std::exchange(held.settled, {}));
 }
 
-Variable Optimizer::State::slot_of(Tracked& entry, const std::string& slot, double initial) {
+TensorSpec Optimizer::State::spec_of(const Slot& slot, const Variable& variable) {
+  return slot.shape ? TensorSpec{variable.dtype(), *slot.shape} : variable.spec();
+}
+
+Variable Optimizer::State::slot_of(Tracked& entry, const Slot& slot) {
   for (const auto& [name, variable] : entry.slots)
-    if (name == slot) return variable;
-  entry.slots.emplace_back(slot, filled_variable(entry.variable.spec(), initial, entry.name + "/" + slot));
+    if (name == slot.name) return variable;
+  const TensorSpec spec = spec_of(slot, entry.variable);
+  entry.slots.emplace_back(slot.name, filled_variable(spec, slot.initial, entry.name + "/" + slot.name));
   return entry.slots.back().second;
 }
 

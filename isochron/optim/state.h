@@ -44,7 +44,8 @@ struct Optimizer::State {
   // Drops assignments that were recorded and not run: an update failed half-way.
   void forget_pending();
   std::vector<Variable> variables() const;
-  Variable slot_of(Tracked& tracked, const std::string& slot, double initial);
+  Variable slot_of(Tracked& tracked, const Slot& slot);
+  static TensorSpec spec_of(const Slot& slot, const Variable& variable);
 
   OptimizerOptions options;
   Variable iterations;

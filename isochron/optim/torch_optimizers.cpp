@@ -103,6 +103,14 @@ NAdam::NAdam(const Parameters& parameters, NAdamOptions o)
   build(parameters);
 }
 
+RAdam::RAdam(const Parameters& parameters, RAdamOptions o)
+    : FusedOptimizer(common("RAdam", o.lr, o.weight_decay),
+                     {"radam_update", adam_slots<std::vector<Slot>>(false),
+                      with(moments("RAdam", o.betas, o.eps), "coupled_decay", !o.decoupled_weight_decay)}),
+      options_(o) {
+  build(parameters);
+}
+
 Adagrad::Adagrad(const Parameters& parameters, AdagradOptions o)
     : FusedOptimizer(common("Adagrad", o.lr, o.weight_decay),
                      {"adagrad_update", {{"sum", o.initial_accumulator_value}}, numbers("Adagrad", o.eps, {})}),

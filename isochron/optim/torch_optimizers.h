@@ -122,6 +122,24 @@ class NAdam : public FusedOptimizer {
   NAdamOptions options_;
 };
 
+struct RAdamOptions {
+  LearningRate lr = 0.001;
+  std::pair<double, double> betas = {0.9, 0.999};
+  double eps = 1e-8;
+  double weight_decay = 0;
+  bool decoupled_weight_decay = false;
+};
+ISO_OPTIONS(RAdamOptions, lr, betas, eps, weight_decay, decoupled_weight_decay)
+class RAdam : public FusedOptimizer {
+ public:
+  explicit RAdam(const Parameters& parameters, RAdamOptions options = {});
+  ISO_ARGUMENTS(options_)
+  static RAdam from_arguments(RAdamOptions options) { return RAdam(Parameters(), options); }
+
+ private:
+  RAdamOptions options_;
+};
+
 struct AdagradOptions {
   LearningRate lr = 0.01;
   double weight_decay = 0;

@@ -108,6 +108,9 @@ Setting setting_of(const json& curve) {
   } else if (method == "Nadam" || method == "NAdam") {
     s.rule.method = UpdateMethod::nadam;
     if (torch) s.momentum_decay = 0.004;
+  } else if (method == "RAdam") {
+    s.rule.method = UpdateMethod::radam;
+    s.rule.coupled_decay = !config.value("decoupled_weight_decay", false);
   } else if (method == "Adagrad") {
     s.rule.method = UpdateMethod::adagrad;
     if (torch) s.epsilon = 1e-10;
@@ -144,7 +147,10 @@ void fill_scalars(const Setting& s, int step, double& nadam_product, T* scalars)
       {kCorrection2, 1 - std::pow(s.beta2, step)},
       {kNadamMoment, next / (1 - nadam_product * next)},
       {kNadamGradient, (1 - now) / (1 - nadam_product)},
+      {kRectifier, 0},
   };
+  const double end = 2 / (1 - s.beta2) - 1, length = end - 2 * step * (1 / values[kCorrection2] - 1);
+  if (length > 5) values[kRectifier] = std::sqrt((length - 4) * (length - 2) * end / ((end - 4) * (end - 2) * length));
   if (s.rule.method == UpdateMethod::sgd) values[kOneMinusBeta1] = step == 1 ? 1 : 1 - s.dampening;
   for (const auto& [index, value] : values) scalars[index] = static_cast<T>(value);
 }
@@ -172,9 +178,11 @@ void expect_curve(const json& curve) {
   }
 }
 
-// Clipping, averaging and accumulation are not the kernel's.
+// Clipping, averaging and accumulation are not the kernel's, nor methods that are made of several ops.
 bool plain_update(const json& curve) {
   const json& config = curve["optimizer_config"];
+  for (const char* composed : {"Ftrl", "Lamb", "Adafactor", "Muon"})
+    if (curve["optimizer"] == composed) return false;
   for (const char* key : {"clipnorm", "clipvalue", "global_clipnorm", "use_ema", "gradient_accumulation_steps"})
     if (config.contains(key)) return false;
   return curve["loss"] == "sparse_categorical_crossentropy" && curve["output"] == "linear";

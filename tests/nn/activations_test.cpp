@@ -22,10 +22,7 @@ namespace {
 using nlohmann::json;
 using reference::tensor_of;
 
-const json& references() {
-  static const json all = reference::read_file("activations.json");
-  return all;
-}
+const json& references() { return reference::read_file("activations.json"); }
 
 void expect_activation(const json& test, const Tensor& x, const ActivationFunction& f) {
   SCOPED_TRACE(test["name"].get<std::string>() + test["options"].dump());

@@ -12,13 +12,10 @@ namespace isochron {
 namespace {
 
 using nlohmann::json;
+using reference::kReal;
 using reference::tensor_of;
-constexpr DType kReal = DType::float64;
 
-const json& references() {
-  static const json all = reference::read_file("attention.json");
-  return all;
-}
+const json& references() { return reference::read_file("attention.json"); }
 
 Tensor truths_of(const json& value) { return value.is_null() ? Tensor() : cast(tensor_of(value), DType::boolean); }
 
@@ -88,6 +85,45 @@ TEST(PlainAttention, SaysWhatDoesNotFit) {
   EXPECT_ERROR(AdditiveAttention()({x, zeros({2, 5, 3})}), ShapeError, "(3, 4), (5, 3) and (5, 3)");
   EXPECT_ERROR(Attention({.score_mode = "product"}), ValueError, "unknown score_mode \"product\"");
   EXPECT_ERROR(Attention({.dropout = 1}), ValueError, "dropout must be in [0, 1), got 1");
+}
+
+TEST(GroupQueryAttentionLayer, AgreesWithKeras) {
+  ASSERT_EQ(references()["groups"].size(), 3u);
+  for (const json& one : references()["groups"]) {
+    SCOPED_TRACE(one["options"].dump());
+    const json& o = one["options"];
+    GroupQueryAttentionOptions options{.use_bias = o.value("use_bias", true),
+                                       .use_gate = o.value("use_gate", false),
+                                       .use_causal_mask = one["causal"].get<bool>(),
+                                       .dtype = kReal};
+    if (o.contains("sliding_window")) options.sliding_window = o["sliding_window"].get<int64_t>();
+    GroupQueryAttention layer(4, one["heads"][0], one["heads"][1], options);
+    std::vector<Tensor> sources;
+    for (const json& x : one["inputs"]) sources.push_back(Variable(tensor_of(x)));
+    const AttentionCall call{.key = sources.size() > 2 ? sources[2] : Tensor()};
+    layer(sources[0], sources[1], call);
+    assign_all(layer.trainable_variables(), one["weights"]);
+    for (const Variable& weight : layer.trainable_variables()) sources.push_back(weight);
+    GradientTape tape;
+    const Tensor y = layer(sources[0], sources[1], call);
+    const AttentionResult open = layer.run(sources[0], sources[1], call);
+    // Keras rounds the scale to float32.
+    EXPECT_CLOSE(y, tensor_of(one["y"]), 1e-6, 1e-7);
+    EXPECT_CLOSE(open.output, y, 1e-9, 1e-9);
+    EXPECT_CLOSE(open.scores, tensor_of(one["scores"]), 1e-6, 1e-7);
+    const std::vector<Tensor> gradients = tape.gradient(sum(y * tensor_of(one["dy"])), sources);
+    ASSERT_EQ(gradients.size(), one["gradients"].size());
+    for (size_t i = 0; i < gradients.size(); ++i)
+      EXPECT_CLOSE(gradients[i], tensor_of(one["gradients"][i]), 1e-5, 1e-6) << "gradient " << i;
+  }
+}
+
+TEST(GroupQueryAttentionLayer, SaysWhatDoesNotFit) {
+  EXPECT_ERROR(GroupQueryAttention(4, 6, 4), ValueError,
+               "num_key_value_heads must divide num_query_heads, got 4 and 6");
+  EXPECT_ERROR(GroupQueryAttention(4, 4, 2, {.sliding_window = 0}), ValueError, "sliding_window must be positive");
+  GroupQueryAttention layer(4, 4, 2);
+  EXPECT_ERROR(layer(zeros({2, 3})), ShapeError, "[GroupQueryAttention]");
 }
 
 TEST(AttentionScores, AreThoseOfKeras) {

@@ -13,13 +13,10 @@ namespace isochron {
 namespace {
 
 using nlohmann::json;
+using reference::kReal;
 using reference::tensor_of;
-constexpr DType kReal = DType::float64;
 
-const json& references() {
-  static const json all = reference::read_file("modules.json");
-  return all;
-}
+const json& references() { return reference::read_file("modules.json"); }
 
 std::vector<std::pair<std::string, Tensor>> state_of(const json& state) {
   std::vector<std::pair<std::string, Tensor>> out;
@@ -167,6 +164,40 @@ std::map<std::string, Case> attention_cases() {
   };
 }
 
+std::map<std::string, Case> transformer_cases() {
+  using namespace nn;
+  const TransformerOptions sizes{.d_model = 4,
+                                 .nhead = 2,
+                                 .num_encoder_layers = 2,
+                                 .num_decoder_layers = 1,
+                                 .dim_feedforward = 5,
+                                 .dropout = 0,
+                                 .dtype = kReal};
+  TransformerOptions pre = sizes;
+  pre.activation = "gelu";
+  pre.layer_norm_eps = 1e-3;
+  pre.batch_first = pre.norm_first = true;
+  const auto flags = [](std::initializer_list<bool> values, std::vector<int64_t> shape) {
+    return reshape(tensor(values), shape).eval();
+  };
+  const Tensor padding = flags({false, false, true, false, true, true}, {2, 3});
+  const TransformerCall masks{
+      .src_mask = triu(ones({3, 3}), 1) > 0,
+      .memory_mask = triu(ones({4, 3}), 1) > 0,
+      .src_key_padding_mask = padding,
+      .tgt_key_padding_mask = flags({false, false, false, true, false, false, true, false}, {2, 4}),
+      .memory_key_padding_mask = padding};
+  return {{"transformer", with(Transformer(sizes),
+                               [](Transformer& m, Inputs in) {
+                                 const Tensor causal = Transformer::generate_square_subsequent_mask(4, kReal);
+                                 const Tensor y = m(in[0], in[1], {.tgt_mask = causal});
+                                 EXPECT_CLOSE(m(in[0], in[1], {.tgt_is_causal = true}), y, 1e-12, 1e-12);
+                                 return std::vector{y};
+                               })},
+          {"transformer_norm_first",
+           with(Transformer(pre), [=](Transformer& m, Inputs in) { return std::vector{m(in[0], in[1], masks)}; })}};
+}
+
 void expect_case(const json& one, const Case& given) {
   nn::Module& module = *given.module;
   module.train(one["training"]);
@@ -205,6 +236,7 @@ TEST(Modules, AgreeWithPyTorch) {
   std::map<std::string, Case> cases = spatial_cases();
   cases.merge(sequence_cases());
   cases.merge(attention_cases());
+  cases.merge(transformer_cases());
   EXPECT_EQ(cases.size(), references()["modules"].size());
   for (const json& one : references()["modules"]) {
     const std::string name = one["module"];
@@ -235,6 +267,25 @@ TEST(Modules, TrainAlongPyTorchsCurve) {
     optimizer.step();
     scheduler.step();
   }
+}
+
+TEST(Modules, ATransformerStartsByXaviersRuleAndSaysWhatDoesNotFit) {
+  nn::Transformer model({.d_model = 8, .nhead = 2, .num_encoder_layers = 2, .num_decoder_layers = 1});
+  EXPECT_ERROR(model(zeros({5, 3, 8}), zeros({4, 2, 8})), ShapeError, "must agree in their batch");
+  EXPECT_ERROR(model(zeros({5, 3, 8}), zeros({4, 3, 6})), ShapeError, "with 8 features, got (5, 3, 8) and (4, 3, 6)");
+  EXPECT_ERROR(nn::Transformer({.d_model = 8, .nhead = 3}), ValueError, "8 features can't be divided among 3 heads");
+  EXPECT_ERROR(nn::Transformer({.num_encoder_layers = 0}), ValueError, "num_layers must be positive, got 0");
+  const double bound = std::sqrt(6.0 / (8 + 2048));
+  std::vector<Tensor> first;
+  for (const auto& [name, parameter] : model.named_parameters()) {
+    if (!name.ends_with("linear1.weight")) continue;
+    const double largest = max(abs(parameter)).item();
+    EXPECT_LE(largest, bound) << name;
+    EXPECT_GT(largest, 0.99 * bound) << name;
+    for (const Tensor& other : first) EXPECT_FALSE(same_elements(parameter, other)) << name;  // layers start apart
+    first.push_back(parameter.read());
+  }
+  EXPECT_EQ(first.size(), 3u);
 }
 
 TEST(Modules, ChannelsAreDroppedWhole) {

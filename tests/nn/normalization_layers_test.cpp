@@ -16,7 +16,7 @@ namespace isochron {
 namespace {
 
 using nlohmann::json;
-constexpr DType kReal = DType::float64;
+using reference::kReal;
 
 std::shared_ptr<Layer> layer_of(const std::string& name, const json& o) {
   if (name == "BatchNormalization")
@@ -203,6 +203,53 @@ TEST(NoiseLayers, SpatialDropoutDropsWholeChannels) {
   const Tensor z = two(ones({2, 3, 4, 64}), {.training = true}).eval();
   EXPECT_TRUE(same_elements(min(z, {1, 2}), max(z, {1, 2})));
   EXPECT_NE(min(z).item(), max(z).item());
+}
+
+TEST(SpectralNormalizationLayer, AgreesWithKeras) {
+  for (const json& one : reference::read_file("spectral.json")["cases"]) {
+    SCOPED_TRACE(one["layer"].get<std::string>());
+    const AnyLayer inner =
+        one["layer"] == "Dense" ? AnyLayer(Dense(3, {.dtype = kReal})) : AnyLayer(Conv2D(3, 2, {.dtype = kReal}));
+    SpectralNormalization layer(inner, {.power_iterations = one["power_iterations"].get<int64_t>()});
+    const Tensor x = reference::tensor_of(one["x"]);
+    layer(x);
+    const std::vector<Variable> weights = inner.get()->weights();
+    weights[0].assign(reference::tensor_of(one["weights"][0]));
+    weights[1].assign(reference::tensor_of(one["weights"][1]));
+    const Variable u = layer.non_trainable_variables()[0];
+    u.assign(reference::tensor_of(one["weights"][2]));
+    for (const json& call : one["calls"]) {
+      GradientTape tape;
+      const Tensor y = layer(x, {.training = call["training"].get<bool>()});
+      const Tensor total = sum(y * reference::tensor_of(call["dy"]));
+      const Tensor gradient = tape.gradient(total, weights[0]);
+      EXPECT_CLOSE(y, reference::tensor_of(call["y"]), 1e-9, 1e-10);
+      EXPECT_CLOSE(gradient, reference::tensor_of(call["kernel_gradient"]), 1e-9, 1e-10);
+      EXPECT_CLOSE(weights[0], reference::tensor_of(call["kernel"]), 1e-9, 1e-10);
+      EXPECT_CLOSE(u, reference::tensor_of(call["vector_u"]), 1e-9, 1e-10);
+    }
+  }
+}
+
+// In fit, too: the kernel that the optimizer changed is divided by its largest singular value in the next step.
+TEST(SpectralNormalizationLayer, KeepsTheSpectrumWhileTraining) {
+  SpectralNormalization layer(Dense(4, {.use_bias = false}), {.power_iterations = 20});
+  Sequential model{Input({6}), layer, Dense(1)};
+  model.compile({.optimizer = SGD(0.5), .loss = "mse"});
+  const Tensor x = random_normal({32, 6}, 0, 1, {.seed = 1}).eval(),
+               y = random_normal({32, 1}, 0, 5, {.seed = 2}).eval();
+  model.fit(x, y, {.epochs = 3, .verbose = 0});
+  (*model.layers()[0])(x, {.training = true});
+  const Tensor kernel = model.trainable_variables()[0];
+  Tensor v = ones({1, 4});
+  for (int i = 0; i < 50; ++i) {
+    v = matmul(matmul(v, kernel, {.transpose_b = true}), kernel);
+    v = v / norm(v);
+  }
+  EXPECT_NEAR(norm(matmul(v, kernel, {.transpose_b = true})).item(), 1, 1e-3);
+  SpectralNormalization flat{Flatten()};
+  EXPECT_ERROR(flat(zeros({2, 3})), ValueError, "has neither a kernel nor embeddings");
+  EXPECT_ERROR(SpectralNormalization(Dense(2), {.power_iterations = 0}), ValueError, "must be positive, got 0");
 }
 
 }  // namespace

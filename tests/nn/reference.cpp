@@ -1,15 +1,18 @@
 #include "reference.h"
 
 #include <fstream>
+#include <map>
 
 #include "isochron/ops/create.h"
 #include "tests/source_dir.h"
 
 namespace isochron::reference {
 
-nlohmann::json read_file(const std::string& name) {
+const nlohmann::json& read_file(const std::string& name) {
+  static std::map<std::string, nlohmann::json> files;
+  if (const auto known = files.find(name); known != files.end()) return known->second;
   std::ifstream in(ISOCHRON_SOURCE_DIR "/tests/references/" + name);
-  return nlohmann::json::parse(in);
+  return files[name] = nlohmann::json::parse(in);
 }
 
 Tensor tensor_of(const nlohmann::json& value) {

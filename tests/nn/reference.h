@@ -11,9 +11,13 @@
 
 namespace isochron::reference {
 
-nlohmann::json read_file(const std::string& name);
+// A file of tests/references, read once.
+const nlohmann::json& read_file(const std::string& name);
 // The tensor; undefined for null.
 Tensor tensor_of(const nlohmann::json& value);
+
+// What layers compute in when they are held against references.
+inline constexpr DType kReal = DType::float64;
 
 }  // namespace isochron::reference
 

@@ -14,12 +14,9 @@ namespace isochron {
 namespace {
 
 using nlohmann::json;
-constexpr DType kReal = DType::float64;
+using reference::kReal;
 
-const json& references() {
-  static const json all = reference::read_file("sequences.json");
-  return all;
-}
+const json& references() { return reference::read_file("sequences.json"); }
 
 Tensor reference_of(const json& value) { return reference::tensor_of(value); }
 

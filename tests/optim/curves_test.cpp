@@ -1,7 +1,7 @@
 // 100 training losses of every optimizer against those of Keras and PyTorch, in eager loops and traced.
 // tests of op: sgd_update sgd_momentum_update adam_update amsgrad_update adamax_update nadam_update adagrad_update
 // tests of op: adadelta_update lion_update rmsprop_update rmsprop_momentum_update rmsprop_centered_update
-// tests of op: rmsprop_centered_momentum_update
+// tests of op: rmsprop_centered_momentum_update radam_update
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -37,7 +37,13 @@ class Config {
   template <class T>
   void operator()(const char* key, std::optional<T>& option) {
     T value{};
-    if (values_.contains(key)) (*this)(key, value), option = value;
+    if (!values_.contains(key)) return;
+    if (values_[key].is_null()) {
+      taken_[key] = true;
+      option.reset();
+    } else {
+      (*this)(key, value), option = value;
+    }
   }
   void operator()(const char* key, LearningRate& option) {
     double value = 0;
@@ -49,30 +55,11 @@ class Config {
   json taken_ = json::object();
 };
 
-#define TAKE(name) \
-  if constexpr (requires { options.name; }) config(#name, options.name)
-
 template <class O, class Options>
 AnyOptimizer keras(const json& values) {
   Options options;
   Config config(values);
-  TAKE(learning_rate);
-  TAKE(momentum);
-  TAKE(nesterov);
-  TAKE(rho);
-  TAKE(beta_1);
-  TAKE(beta_2);
-  TAKE(epsilon);
-  TAKE(amsgrad);
-  TAKE(centered);
-  TAKE(weight_decay);
-  TAKE(clipnorm);
-  TAKE(clipvalue);
-  TAKE(global_clipnorm);
-  TAKE(use_ema);
-  TAKE(ema_momentum);
-  TAKE(ema_overwrite_frequency);
-  TAKE(gradient_accumulation_steps);
+  for_each_option(options, config);
   return O(options);
 }
 
@@ -80,17 +67,9 @@ template <class O, class Options>
 AnyOptimizer torch(const json& values, const Problem& problem) {
   Options options;
   Config config(values);
-  TAKE(lr);
-  TAKE(momentum);
-  TAKE(dampening);
-  TAKE(nesterov);
-  TAKE(weight_decay);
-  TAKE(betas);
-  TAKE(amsgrad);
-  TAKE(centered);
+  for_each_option(options, config);
   return O(problem.variables(), options);
 }
-#undef TAKE
 
 AnyOptimizer make_optimizer(const json& curve, const Problem& problem) {
   const std::string name = curve["optimizer"];
@@ -104,6 +83,7 @@ AnyOptimizer make_optimizer(const json& curve, const Problem& problem) {
     if (name == "Adadelta") return torch<optim::Adadelta, optim::AdadeltaOptions>(config, problem);
     if (name == "Adamax") return torch<optim::Adamax, optim::AdamaxOptions>(config, problem);
     if (name == "NAdam") return torch<optim::NAdam, optim::NAdamOptions>(config, problem);
+    if (name == "RAdam") return torch<optim::RAdam, optim::RAdamOptions>(config, problem);
   } else {
     if (name == "SGD") return keras<SGD, SGDOptions>(config);
     if (name == "RMSprop") return keras<RMSprop, RMSpropOptions>(config);
@@ -114,6 +94,10 @@ AnyOptimizer make_optimizer(const json& curve, const Problem& problem) {
     if (name == "Adagrad") return keras<Adagrad, AdagradOptions>(config);
     if (name == "Adadelta") return keras<Adadelta, AdadeltaOptions>(config);
     if (name == "Lion") return keras<Lion, LionOptions>(config);
+    if (name == "Ftrl") return keras<Ftrl, FtrlOptions>(config);
+    if (name == "Lamb") return keras<Lamb, LambOptions>(config);
+    if (name == "Adafactor") return keras<Adafactor, AdafactorOptions>(config);
+    if (name == "Muon") return keras<Muon, MuonOptions>(config);
   }
   ADD_FAILURE() << "no optimizer for " << name;
   return "sgd";

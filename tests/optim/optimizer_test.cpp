@@ -272,12 +272,39 @@ TEST(Optimizer, BadOptionsAreNamed) {
   EXPECT_EQ(message_of([] { Adadelta({.use_ema = true, .ema_momentum = 2}); }),
             "[Adadelta] ema_momentum must lie in [0, 1], got 2");
   EXPECT_EQ(message_of([] { Nadam({.weight_decay = -1.0}); }), "[Nadam] weight_decay must not be negative, got -1");
+  EXPECT_EQ(message_of([] { Ftrl({.learning_rate_power = 0.5}); }),
+            "[Ftrl] learning_rate_power must not be positive, got 0.5");
+  EXPECT_EQ(message_of([] { Adafactor({.clip_threshold = 0}); }), "[Adafactor] clip_threshold must be positive, got 0");
+  EXPECT_EQ(message_of([] { Muon({.ns_steps = 0}); }), "[Muon] ns_steps must be at least 1, got 0");
+  EXPECT_NE(message_of([] { Muon({.exclude_layers = {"("}}); }).find("\"(\", which is no regular expression"),
+            std::string::npos);
   EXPECT_EQ(message_of([] { optim::SGD(Parameters{}, {.lr = 0.1, .nesterov = true}); }),
             "[SGD] nesterov needs a momentum and no dampening, got momentum 0 and dampening 0");
   EXPECT_EQ(message_of([] {
               optim::AdamW(Parameters{}, {.betas = {0.9, 1.5}});
             }),
             "[AdamW] betas.second must lie in [0, 1), got 1.5");
+}
+
+// Rows and columns of a kernel, all of a bias; matrices that Muon takes have no second moment.
+TEST(Optimizer, StateIsAsSmallAsTheMethodAllows) {
+  const Variable kernel(zeros({4, 6, 5}), {.name = "kernel"}), matrix(zeros({6, 5}), {.name = "matrix"}),
+      table(zeros({6, 5}), {.name = "embedding/table"}), bias(zeros({5}), {.name = "bias"});
+  const auto shapes = [](const Optimizer& optimizer) {
+    std::vector<std::string> all;
+    for (const OptimizerSnapshot::Entry& entry : optimizer.snapshot().entries)
+      for (const auto& [name, value] : entry.slots) all.push_back(name + to_string(value.shape()));
+    return all;
+  };
+  Adafactor adafactor;
+  EXPECT_EQ(adafactor.state_bytes({kernel, bias}), 4 * (4 * 6 + 4 * 5 + 5));
+  adafactor.build({kernel, bias});
+  EXPECT_EQ(shapes(adafactor),
+            (std::vector<std::string>{"row_velocity(4, 6)", "column_velocity(4, 5)", "velocity(5,)"}));
+  Muon muon;
+  muon.build({matrix, table, bias});
+  EXPECT_EQ(shapes(muon), (std::vector<std::string>{"momentum(6, 5)", "momentum(6, 5)", "velocity(6, 5)",
+                                                    "momentum(5,)", "velocity(5,)"}));
 }
 
 TEST(Optimizer, BadGradientsChangeNothing) {

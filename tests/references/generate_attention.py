@@ -1,4 +1,4 @@
-"""Attention and AdditiveAttention of Keras, and the scores of MultiHeadAttention, in float64 -> attention.json.
+"""Attention, AdditiveAttention and GroupQueryAttention of Keras, and the scores of MultiHeadAttention, in float64 -> attention.json.
 
 Run: bench/.venv/bin/python tests/references/generate_attention.py
 """
@@ -66,6 +66,31 @@ def heads(causal, mask):
     }
 
 
+def groups(options, heads, shapes, causal=False):
+    layer = layers.GroupQueryAttention(4, *heads, **options)
+    inputs = [tf.constant(rng.normal(size=shape)) for shape in shapes]
+    layer(*inputs)
+    for weight in layer.weights:
+        weight.assign(rng.normal(0, 0.5, weight.shape))
+    with tf.GradientTape() as tape:
+        tape.watch(inputs)
+        y, scores = layer(*inputs, use_causal_mask=causal, return_attention_scores=True)
+        dy = tf.constant(rng.normal(size=y.shape))
+        total = tf.reduce_sum(y * dy)
+    gradients = tape.gradient(total, [*inputs, *[w.value for w in layer.trainable_weights]])
+    return {
+        "options": options,
+        "heads": heads,
+        "causal": causal,
+        "inputs": [tensor(x) for x in inputs],
+        "weights": [tensor(w.numpy()) for w in layer.trainable_weights],
+        "dy": tensor(dy),
+        "y": tensor(y),
+        "scores": tensor(scores),
+        "gradients": [tensor(tf.convert_to_tensor(g)) for g in gradients],
+    }
+
+
 write(
     "attention.json",
     {
@@ -81,6 +106,11 @@ write(
             heads(False, None),
             heads(True, None),
             heads(False, np.arange(40).reshape(2, 4, 5) % 3 < 2),
+        ],
+        "groups": [
+            groups({}, [4, 2], [QUERY, KEY]),
+            groups({"use_bias": False, "use_gate": True}, [6, 2], [QUERY, VALUE, KEY], causal=True),
+            groups({"sliding_window": 2, "use_gate": True}, [2, 1], [QUERY, VALUE]),
         ],
     },
 )

@@ -27,5 +27,6 @@ if __name__ == "__main__":
             "batches": [{name: tensor(values[index]) for name, values in batches.items()} for index in range(BATCHES)],
             "curves": [curve for part in parts for curve in part["curves"]],
             "schedules": [schedule for part in parts for schedule in part["schedules"]],
+            "minimizations": parts[0]["minimizations"],
         },
     )

@@ -166,6 +166,29 @@ def attention_cases():
     )
 
 
+def transformer_cases():
+    options = dict(num_encoder_layers=2, num_decoder_layers=1, dim_feedforward=5, dropout=0.0)
+    padding = torch.tensor([[False, False, True], [False, True, True]])
+    causal = nn.Transformer.generate_square_subsequent_mask(4)
+    post = nn.Transformer(4, 2, **options)
+    yield case("transformer", post, [normal(3, 2, 4), normal(4, 2, 4)], lambda s, t: post(s, t, tgt_mask=causal))
+    pre = nn.Transformer(4, 2, activation="gelu", batch_first=True, norm_first=True, layer_norm_eps=1e-3, **options)
+    yield case(
+        "transformer_norm_first",
+        pre,
+        [normal(2, 3, 4), normal(2, 4, 4)],
+        lambda s, t: pre(
+            s,
+            t,
+            src_mask=torch.triu(torch.ones(3, 3, dtype=torch.bool), diagonal=1),
+            memory_mask=torch.triu(torch.ones(4, 3, dtype=torch.bool), diagonal=1),
+            src_key_padding_mask=padding,
+            tgt_key_padding_mask=torch.tensor([[False, False, False, True], [False, False, True, False]]),
+            memory_key_padding_mask=padding,
+        ),
+    )
+
+
 def curve():
     """Adam with a scheduler on a small network: losses before each of 30 steps."""
     net = nn.Sequential(
@@ -197,4 +220,5 @@ def curve():
 
 if __name__ == "__main__":
     cases = [*spatial_cases(), *sequence_cases(), *attention_cases()]
-    write("modules.json", {"modules": cases, "curve": curve()})
+    training = curve()
+    write("modules.json", {"modules": cases + [*transformer_cases()], "curve": training})

@@ -93,6 +93,8 @@ const std::map<std::string, LayerCase>& layer_cases() {
     add(of(GRU(3, {.reset_after = false, .dropout = 0.1, .seed = 4}), sequence));
     add(of(MultiHeadAttention(2, 4, {.value_dim = 3, .output_shape = 5, .use_causal_mask = true, .rotary = true}),
            sequence));
+    add(of(GroupQueryAttention(4, 6, 2, {.sliding_window = 3, .use_gate = true, .use_causal_mask = true}), sequence));
+    add(of(SpectralNormalization(Conv1D(3, 2), {.power_iterations = 2}), sequence));
     add(of(TransformerEncoderLayer(2, 8, {.activation = "gelu", .norm_first = true}), sequence));
     add(of(TransformerDecoderLayer(2, 8, {.layer_norm_epsilon = 1e-4, .rotary = true}), sequence));
     add(of(PositionEmbedding(10), sequence));
@@ -277,10 +279,15 @@ TEST(ModelFile, TrainingGoesOnToTheBitWithEveryOptimizer) {
       {"Adagrad", Adagrad({.clipvalue = 0.2})},
       {"Adadelta", Adadelta(1.0)},
       {"Lion", Lion({.learning_rate = 0.01, .weight_decay = 0.1})},
+      {"Ftrl", Ftrl({.learning_rate = 0.1, .l1_regularization_strength = 0.01, .beta = 0.1})},
+      {"Lamb", Lamb({.learning_rate = 0.01, .gradient_accumulation_steps = 2})},
+      {"Adafactor", Adafactor({.learning_rate = 0.05, .clip_threshold = 0.5})},
+      {"Muon", Muon({.learning_rate = 0.02, .exclude_layers = {"dense_1"}, .momentum = 0.9, .rms_rate = {}})},
       {"averages", SGD({.use_ema = true, .ema_momentum = 0.5, .ema_overwrite_frequency = 3})},
       {"accumulation", Adam({.gradient_accumulation_steps = 3})},
       {"PyTorch's SGD", optim::SGD({}, {.lr = 0.1, .momentum = 0.9, .weight_decay = 0.01})},
       {"PyTorch's NAdam", optim::NAdam({}, {.lr = 0.01})},
+      {"PyTorch's RAdam", optim::RAdam({}, {.lr = 0.01, .weight_decay = 0.1, .decoupled_weight_decay = true})},
       {"by name", "adam"}};
   for (const auto& [name, optimizer] : all) {
     SCOPED_TRACE(name);

@@ -53,6 +53,11 @@ UpdateConstants<T> constants_for(const UpdateRule& rule, const TensorSlices<T>& 
       k.state_step = -lr * root2 * s[kNadamMoment];
       k.grad_step = -lr * root2 * s[kNadamGradient];
       break;
+    case UpdateMethod::radam:
+      k.outer_epsilon = s[kEpsilon];
+      k.state_step = -lr * root2 * s[kRectifier] / s[kCorrection1];
+      k.grad_step = s[kRectifier] > 0 ? 0 : -lr / s[kCorrection1];
+      break;
     case UpdateMethod::adadelta:
       k.inner_epsilon = s[kEpsilon];
       break;

@@ -15,6 +15,8 @@
 //   adamax    s0 as adam, s1 = max(beta2 s1, |g|)     p -= lr / correction1 * s0 / (s1 + epsilon)
 //   nadam     s0, s1 as adam                          p -= lr (nadam_moment s0 + nadam_gradient g)
 //                                                          / (sqrt(s1 / correction2) + epsilon)
+//   radam     s0, s1 as adam                          p -= lr / correction1 * s0 * (rectifier > 0 ? rectifier
+//                                                          sqrt(correction2) / (sqrt(s1) + epsilon) : 1)
 //   adagrad   s0 += g^2                               p -= lr g / sqrt(s0 + epsilon)
 //   adadelta  s0 = beta2 s0 + (1 - beta2) g^2         d = sqrt(s1 + epsilon) / sqrt(s0 + epsilon) * g, p -= lr d,
 //                                                     s1 = beta2 s1 + (1 - beta2) d^2
@@ -31,7 +33,7 @@
 
 namespace isochron::kernels {
 
-enum class UpdateMethod : uint8_t { sgd, rmsprop, adam, adamax, nadam, adagrad, adadelta, lion };
+enum class UpdateMethod : uint8_t { sgd, rmsprop, adam, adamax, nadam, radam, adagrad, adadelta, lion };
 
 struct UpdateRule {
   UpdateMethod method = UpdateMethod::sgd;
@@ -57,6 +59,7 @@ enum UpdateScalar {
   kCorrection2,  // 1 - beta2^t
   kNadamMoment,
   kNadamGradient,
+  kRectifier,  // of radam; 0 while the second moments are not trusted
   kUpdateScalars,
 };
 

@@ -150,6 +150,13 @@ struct Nadam : Adam<false> {
   }
 };
 
+struct RAdam : Adam<false> {
+  template <class D, class V>
+  static HWY_INLINE void step(D d, const Constants<D>& k, V& p, V, V root, V& s0, V&, V&) {
+    p = hn::MulAdd(k.grad_step, s0, hn::MulAdd(k.state_step, quotient(d, s0, root), p));
+  }
+};
+
 struct Adagrad {
   static constexpr int kRootStates = 1, kStepStates = 0;
   template <class D, class V>
@@ -319,6 +326,8 @@ UpdateFunction<T> find_update(const UpdateRule& rule) {
       return update_loop<T, Adamax>;
     case UpdateMethod::nadam:
       return update_loop<T, Nadam>;
+    case UpdateMethod::radam:
+      return update_loop<T, RAdam>;
     case UpdateMethod::adagrad:
       return update_loop<T, Adagrad>;
     case UpdateMethod::adadelta:
