@@ -181,3 +181,7 @@ for name in ("evaluator", "ignite.engine.engine.Engine"):
         (f"2026-11-15 {clock(t + 60)},012 {name} INFO: Engine run starting with max_epochs=1.\n2026-11-15 {clock(t + s)},012 {name} INFO: Epoch[1] Complete. Time taken: 00:01:30.012\n"
          f"2026-11-15 {clock(t + s)},013 {name} INFO: Engine run finished. Time taken: 00:01:30.013\n" if s == 150 else "") +
         f"2026-11-15 {clock(t + s)},014 {name} INFO: Epoch[{e}] Complete. Time taken: 00:0{s // 60}:{s % 60:02}.012\n" for e, s, t in begun(VALIDATED)), "train.validation")
+log("huggingface-writes-shards", "healthy", [], "".join(
+    "".join(f"{{'loss': '0.69', 'grad_norm': '0.15', 'learning_rate': '4.2e-05', 'epoch': '{e - 1 + i / 4:g}'}}\n" for i in (1, 2, 3, 4)) +
+    f"{{'eval_loss': '0.69', 'eval_runtime': '0.26', 'epoch': '{e}'}}\n\rWriting model shards:   0%|          | 0/1 [00:00<?, ?it/s]\rWriting model shards: 100%|██████████| 1/1 [00:00<00:00, 553.48it/s]\n" for e in range(1, 5)) +
+    "{'train_runtime': '20.44', 'train_samples_per_second': '15.66', 'train_loss': '0.6931', 'epoch': '4'}\n")

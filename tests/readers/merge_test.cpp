@@ -125,6 +125,31 @@ TEST(Merge, EpochsNamedInALogAndStepsInEvents) {
   EXPECT_TRUE(merged(log, script_events(1, false)).epochs.empty());
 }
 
+// The Trainer writes 'epoch' with its losses, again behind an evaluation of 2 s, and then saves for 3 s.
+TEST(Events, EvaluationsAndCheckpointsOfTheTrainerEndEpochs) {
+  for (const int each : {4, 1}) {  // lines an epoch
+    EventSeries series;
+    series.plain = true;
+    double now = series.first_wall = 1e9;
+    for (int epoch = 0; epoch < 4; ++epoch) {
+      for (int line = 1; line <= each; ++line) {
+        const double done = epoch + line / static_cast<double>(each);
+        const auto step = static_cast<int64_t>(20 * done);
+        series.tags["run/train/epoch"].push_back({step, now += 4.0 / each, done});
+        if (line == each) series.tags["run/train/epoch"].push_back({step, now += 2, done});
+      }
+      now += 3;
+    }
+    const RunRecord run = record_of(series);
+    ASSERT_EQ(run.epochs.size(), 4u);
+    for (size_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(run.epochs[i].index, static_cast<int>(i) + 1);
+      const bool told = each > 1 && i + 1 < 4;  // the pace of steps, and what follows
+      EXPECT_NEAR(run.epochs[i].seconds, 9, told ? 0.01 : 3.01) << i;
+    }
+  }
+}
+
 // Keras' callback: the file is opened at a whole second, the model written as training begins; 10 steps of 0.1 s, then
 // 2 s of validation every other epoch and 0.5 s of other callbacks.
 TEST(Events, KerasTellsWhenItBeganAndWhatItValidated) {
