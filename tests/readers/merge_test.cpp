@@ -68,6 +68,14 @@ TEST(Merge, EventsTellTimesFromReadingsOfAClock) {
   for (size_t i = 0; i < 5; ++i) EXPECT_NEAR(run.epochs[i].seconds, 2.3 + 0.8 * static_cast<double>(i), 1e-6);
 }
 
+TEST(Merge, EventsAreSharperThanAClockOfWholeSeconds) {
+  RunRecord log = log_of({2.5, 2.5, 2.5, 9});
+  for (Epoch& epoch : log.epochs) epoch.resolution = 1;
+  const RunRecord run = merged(log, lightning_events({0, 0, 0, 0}));
+  for (size_t i = 1; i < 3; ++i) EXPECT_NEAR(run.epochs[i].seconds, 2, 1e-6);
+  EXPECT_DOUBLE_EQ(run.epochs[3].seconds, 9);  // this one they contradict
+}
+
 TEST(Merge, EventsTellWhatPassesBehindBars) {
   RunRecord log = log_of({2, 2, 2, 2});
   const RunRecord printed = merged(log, lightning_events({3, 3, 3, 3}));
