@@ -121,6 +121,8 @@ constexpr Family kFamilies[] = {
     {"torch", Kind::epoch_end, R"(this epoch took {epoch_time})"},
     // Lightning's own profiler: | [_TrainingEpochLoop].train_dataloader_next | 0.13489 | 120 | 16.186 | 54.1 |
     {"lightning", Kind::run_end, R"(train_dataloader_next \| {} \| {} \| {run_input_time} \|)"},
+    // TabNet, since the run began: epoch 3  | loss: 0.69202 | val_0_auc: 0.56891 |  0:00:21s
+    {"torch", Kind::epoch_end, R"(^ epoch {epoch} \| loss: ~ \| {clock}s $)"},
     // The times of whole runs: ultralytics, old fastai
     {"", Kind::epoch_end,
      R"({epoch}( of|/| out of) {epochs} epochs( completed| done| finished)?( in| took| after)(:)? {epoch_time})"},

@@ -85,7 +85,7 @@ each("chainer-report", LATER, lambda e, s, t: f"{e:<12}0.190978    0.0945       
 each("chainer-bars", GROWING, lambda e, s, t:
      f"\x1b[J{e:<12}0.190978    0.942           {t:<12.4f}\n\x1b[J     total [{'#' * e:50}] {e * 100 // 6:5.2f}%\nthis epoch [..................................................]  0.00%\n{e * 100:10} iter, {e} epoch / 6 epochs\n{100 / s:10.5g} iters/sec. Estimated time to finish: 0:01:12.\n\x1b[4A",
      "epoch       main/loss   main/accuracy  elapsed_time\n")
-each("tabnet-clock", FIRST, lambda e, s, t: f"epoch {e - 1:<3}| loss: 0.71212 | val_0_auc: 0.81212 |  {hms(t)}s")
+each("tabnet-clock", LATER, lambda e, s, t: f"epoch {e - 1:<3}| loss: 0.71212 | val_0_auc: 0.81212 |  {hms(t)}s")
 each("deep-text-recognition", EVEN, lambda e, s, t: f"[{e * 300}/1200] Train loss: 3.10123, Valid loss: 3.20123, Elapsed_time: {t:.5f}\nCurrent_accuracy : 12.100, Current_norm_ED  : 0.31")
 LOGS[-1] = (LOGS[-1][0], "healthy", [(300 * e, s / 300) for e, s in enumerate(EVEN, 1)], *LOGS[-1][3:])
 log("ml-agents-is-no-epoch", "healthy", [], "".join(
