@@ -185,3 +185,19 @@ log("huggingface-writes-shards", "healthy", [], "".join(
     "".join(f"{{'loss': '0.69', 'grad_norm': '0.15', 'learning_rate': '4.2e-05', 'epoch': '{e - 1 + i / 4:g}'}}\n" for i in (1, 2, 3, 4)) +
     f"{{'eval_loss': '0.69', 'eval_runtime': '0.26', 'epoch': '{e}'}}\n\rWriting model shards:   0%|          | 0/1 [00:00<?, ?it/s]\rWriting model shards: 100%|██████████| 1/1 [00:00<00:00, 553.48it/s]\n" for e in range(1, 5)) +
     "{'train_runtime': '20.44', 'train_samples_per_second': '15.66', 'train_loss': '0.6931', 'epoch': '4'}\n")
+
+# Scripts of one's own.
+each("script-seconds-by-name", LATER, lambda e, s, t: f"[epoch {e:02d}] train_loss=0.31 val_loss=0.41 lr=1.0e-03 epoch_s={s:.2f} data_s={s*.01:.2f}")
+each("script-parts-below-dashes", FIRST, lambda e, s, t: f"Epoch {e}/4  ----------\n  train  loss 0.312  acc 0.912   {s*.9:.1f}s\n  val    loss 0.301  acc 0.921   {s*.1:.1f}s")
+each("script-wall-and-cpu", FIRST, lambda e, s, t: f"{clock(t)} epoch {e} finished: loss=0.3121 (wall {s}.02 s, cpu {s*2}.1 s)")
+each("script-steps-in", LATER, lambda e, s, t: f"INFO:train:epoch {e}: 100 steps in {s}.01s ({s*10:.1f} ms/step), loss=0.31")
+each("script-best-and-minutes", LATER, lambda e, s, t: f">> epoch {e} :: train 0.31 | valid 0.30 | best 0.30 @ epoch {max(1,e-1)} | {int(s)//60}m{int(s)%60:02}s")
+each("script-duration-and-eta", FIRST, lambda e, s, t: f"Finished epoch {e} | duration: 0:{s//60:02}:{s%60:02} | train loss: 0.31 | eta: 0:10:00")
+each("script-first-step-behind", FIRST, lambda e, s, t: f"epoch {e}: {s}.21 s  (step 1: {s*.5:.2f} s, mean step: {s/100:.3f} s)")
+each("script-parts-and-total-below", LATER, lambda e, s, t: f"== Epoch {e} ==\nforward  {s*.4:.2f}s\nbackward {s*.5:.2f}s\noptim    {s*.1:.2f}s\ntotal    {s:.2f}s")
+each("script-thousands-of-images", FIRST, lambda e, s, t: f"epoch {e} | 1,250 batches | 40,000 images | {s:.1f} s | {40000/s:,.1f} img/s")
+each("script-done-in-below", LATER, lambda e, s, t: f"Training epoch {e}...\n  ...done in {s}.1s. Loss: 0.31. Validating...\n  ...val loss 0.3 in 0.0s")
+log("script-train-val-total", "uneven", VALIDATED, "".join(
+    f"epoch {e} train 60.0s" + (" val 90.0s" if s == 150 else "") + f" total {s}.0s loss 0.3\n" for e, s, _ in begun(VALIDATED)), "train.validation")
+each("script-grows-evenly", GROWING, lambda e, s, t: f"epoch {e}  time {s}.0{e}  mem {500 + e * 100} MB  graph nodes {e * 1000}")
+each("script-clock-nobody-reset", EVEN, lambda e, s, t: f"Epoch {e} completed in {t + 3}.41 seconds")
