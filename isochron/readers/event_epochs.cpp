@@ -88,9 +88,11 @@ Points ends_by_counter(const EventSeries& series) {
     if (points.size() < 2 || !(points.front().value >= 0) || !(points.back().value < 1e6) ||
         std::adjacent_find(points.begin(), points.end(), falls) != points.end())
       continue;
-    const bool numbers = std::all_of(points.begin(), points.end(), whole);
+    // The Trainer's are fractions, even if it only wrote at whole ones.
+    const bool numbers = !tag.ends_with("train/epoch") && std::all_of(points.begin(), points.end(), whole);
     const double usual = usual_step(points), pace = usual_pace(points);
     Points ends;
+    if (!numbers && points.front().value == 1) ends.push_back({1, points.front().wall});
     double behind = 0;  // between the last point of an epoch and the first step of the next one: validation, callbacks
     for (size_t i = 1; i < points.size(); ++i) {
       const ScalarPoint &before = points[i - 1], &now = points[i];
@@ -323,7 +325,7 @@ RunRecord record_of(const EventSeries& series, size_t expected) {
   }
   run.seconds = before - zero;
   note_validation(run, series, ends.front().step);
-  if (!steps && !series.keras) run.epochs.erase(run.epochs.begin());
+  if (!steps && !series.keras && counted.empty()) run.epochs.erase(run.epochs.begin());
   if (steps) refine(run, series);
   // How much of the wait for the first step is the first epoch's own, nothing tells.
   if (Epoch& first = run.epochs.front(); first.index == 1) first.resolution = std::max(0.0, wait);

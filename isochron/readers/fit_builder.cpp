@@ -372,6 +372,8 @@ void FitBuilder::add_train_bar(const LogEvent& event, bool keras, std::optional<
   if (keras || (event.elapsed && bar.elapsed && event.elapsed->value > bar.elapsed->value))
     for (BarState& inner : draft->inner) inner.inside = true;
   bar.update(event, time);
+  if (auto& positions = fit().positions; !positions.empty() && positions.back().step == step && !draft->numbered)
+    positions.back().redrawn = event.elapsed;
   if (bar.complete() && time) draft->end = time;
   for (const auto& [name, value] : event.metrics)
     if (draft->metrics.size() < kMostMetrics || draft->metrics.contains(name)) draft->metrics[name] = value;
@@ -419,7 +421,8 @@ void FitBuilder::add(const LogEvent& event, std::optional<double> time) {
     const EpochDraft* draft = current();
     const auto elapsed = draft && !draft->numbered && draft->train ? draft->train->elapsed : std::nullopt;
     const auto validation = event.validation_time ? std::optional(event.validation_time->value) : std::nullopt;
-    fit().positions.push_back({*event.epoch_position, elapsed, time, event.tokens, validation});
+    const int64_t step = elapsed ? draft->train->step : 0;
+    fit().positions.push_back({*event.epoch_position, elapsed, time, event.tokens, validation, step, std::nullopt});
   }
   switch (event.kind) {
     case LogEvent::Kind::epoch_begin:

@@ -51,6 +51,8 @@ class FitBuilder {
     std::optional<double> time;
     std::optional<double> tokens;
     std::optional<double> validation;
+    int64_t step = 0;                 // of the bar
+    std::optional<Measured> redrawn;  // what it shows when it is drawn again, behind what was done meanwhile
   };
   struct Fit {
     std::vector<EpochDraft> drafts;

@@ -22,6 +22,9 @@ std::optional<double> at(const Readings& points, double epoch) {
   return std::nullopt;
 }
 
+// A clock of whole seconds cuts the rest off.
+double middle(const Measured& elapsed) { return elapsed.value + (elapsed.width() > 0.5 ? 0.5 : 0.0); }
+
 // What passes between an epoch's last line and the next one beyond the usual pace (it saves) is the end of that epoch;
 // behind the last one as much, if the run took that long.
 void take_rest_of_epochs(Readings& clock, const std::optional<Measured>& run_time) {
@@ -60,11 +63,13 @@ void FitBuilder::take_positions(Fit& fit) {
     // The bar stands still meanwhile: what it showed last is from before the evaluation.
     const double behind = by_time ? 0 : p.validation.value_or(0);
     if (again) clock.back().second += behind;
+    const double redrawn = p.redrawn && !by_time ? middle(*p.redrawn) : 0;
+    if (again) clock.back().second = std::max(clock.back().second, redrawn);
     if (!clock.empty() && p.epoch <= clock.back().first) continue;
     if (by_time)
       clock.emplace_back(p.epoch, *p.time);
     else if (p.elapsed)
-      clock.emplace_back(p.epoch, p.elapsed->value + (p.elapsed->width() > 0.5 ? 0.5 : 0.0) + behind);
+      clock.emplace_back(p.epoch, std::max(middle(*p.elapsed) + behind, redrawn));
     if (p.tokens) tokens.emplace_back(p.epoch, *p.tokens);
   }
   for (EpochDraft& draft : fit.drafts) {  // tokens seen become tokens of the epoch

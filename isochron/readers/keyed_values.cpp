@@ -68,6 +68,9 @@ std::optional<LogEvent> keyed_event(const KeyedValues& values) {
     return is_one_of(value.first, {"grad_norm", "train_runtime", "eval_runtime", "train_samples_per_second"});
   });
   if (trainer) event.framework = "torch";
+  // The time in ultralytics' results.csv is that since the run began.
+  const bool since_start =
+      std::any_of(values.begin(), values.end(), [](const auto& value) { return trimmed(value.first) == "lr/pg0"; });
   for (const auto& [name, text] : values) {
     const std::string key = plain_key(name);
     if (tells_time(key)) {
@@ -86,7 +89,7 @@ std::optional<LogEvent> keyed_event(const KeyedValues& values) {
         event.validation_time = value;
       else if (contains(key, "train"))
         train_time = value;
-      else if (contains(key, "elapsed") || contains(key, "total") || contains(key, "wall"))
+      else if (contains(key, "elapsed") || contains(key, "total") || contains(key, "wall") || since_start)
         event.clock = value;
       else if (key != "wall_time")
         time = value;

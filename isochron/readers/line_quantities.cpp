@@ -26,6 +26,8 @@ void store_time(std::string_view key, const Measured& time, LogEvent& event, std
       has_any(key, {"time", "took", "dur", "epoch", "done", "finish", "complete", "second", "sec", "runtime"});
   if (has_any(key, {"eta", "remain", "left", "to go"}))
     event.left = time;
+  else if (has_any(key, {"cpu"}))
+    return;  // of all threads
   else if (has_any(key, {"data", "load", "fetch"}))
     event.data_time = time;
   else if (has_any(key, {"val", "eval", "test"}))
@@ -81,6 +83,19 @@ bool counts_data(std::string_view name) {
   return is_one_of(name, {"examples", "samples", "images", "sequences", "sentences", "rows", "records"});
 }
 
+// "12 s elapsed", "12 s total", but not "12 s total 20 s".
+bool is_so_far(Scanner scan) {
+  if (scan.literal(" so far")) return true;
+  if (!scan.literal(" elapsed") && !scan.literal(" total")) return false;
+  while (scan.any_of(" :=")) {
+  }
+  return !is_digit(scan.peek());
+}
+
+bool counts_steps(std::string_view name) {
+  return is_one_of(name, {"updates", "steps", "batches", "iterations", "iters"});
+}
+
 }  // namespace
 
 Quantities find_quantities(std::string_view line, std::string_view lower_line, size_t from, LogEvent& event) {
@@ -123,12 +138,16 @@ Quantities find_quantities(std::string_view line, std::string_view lower_line, s
         scan = both;
       } else if (scan.literal(" per step") || scan.literal(" per batch") || scan.literal(" per iter")) {
         event.step_time = time;
-      } else if (Scanner after = scan;
-                 after.literal(" elapsed") || after.literal(" total") || after.literal(" so far")) {
+      } else if (is_so_far(scan)) {
         event.clock = time;
+      } else if (counts_steps(counted) && trimmed(key) == counted + " in") {
+        out.time = time;  // "100 steps in 60.1s"
+        named = true;
       } else if (!trimmed(key).ends_with(" at") && !has_any(key, {"mem", "rss"})) {
         // But "finished at 22:13:07" and "rss 512m" are no durations.
         store_time(key, *time, event, train, out.time, named);
+        // "epoch 3: 80.2 s (step 1: 40.0 s)": what follows the epoch at once is its own.
+        if (key_start == from && from > 0 && key.find_first_not_of(" :|-(,=[") == std::string_view::npos) named = true;
         if (!has_any(key, {"total", "eta", "remain", "left"})) {
           parts += time->value;
           ++count_of_parts;
@@ -168,8 +187,7 @@ Quantities find_quantities(std::string_view line, std::string_view lower_line, s
           if (counts_data(name) && !has_any(key, {"seen", "total", "so far"}) && !unit.literal(" seen") &&
               !unit.literal(" so far"))
             event.examples = count;
-          if (name == "updates" || name == "steps" || name == "batches" || name == "iterations")
-            event.steps = static_cast<int64_t>(count);
+          if (counts_steps(name)) event.steps = static_cast<int64_t>(count);
         }
       }
     } else {

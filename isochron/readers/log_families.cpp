@@ -121,6 +121,8 @@ constexpr Family kFamilies[] = {
     {"torch", Kind::epoch_end, R"(this epoch took {epoch_time})"},
     // Lightning's own profiler: | [_TrainingEpochLoop].train_dataloader_next | 0.13489 | 120 | 16.186 | 54.1 |
     {"lightning", Kind::run_end, R"(train_dataloader_next \| {} \| {} \| {run_input_time} \|)"},
+    // TabNet, since the run began: epoch 3  | loss: 0.69202 | val_0_auc: 0.56891 |  0:00:21s
+    {"torch", Kind::epoch_end, R"(^ epoch {epoch} \| loss: ~ \| {clock}s $)"},
     // The times of whole runs: ultralytics, old fastai
     {"", Kind::epoch_end,
      R"({epoch}( of|/| out of) {epochs} epochs( completed| done| finished)?( in| took| after)(:)? {epoch_time})"},
@@ -138,7 +140,9 @@ constexpr Family kFamilies[] = {
      R"(time( taken| cost| elapsed)?( for| of| per| this)( 1| one| an| the| this)? epoch( is| was)?(:|=)? {epoch_time})"},
     {"", Kind::epoch_end, R"(\[100%\] in {epoch_time})"},
     // Below an epoch's header, one thing a line: "time taken: 3.4s", "took 3.4 s", "seconds: 3.4"
-    {"", Kind::epoch_end, R"(^ (time( taken)?|took|seconds|duration|elapsed)(:|=)? {epoch_time} $)", Role::train, true},
+    {"", Kind::epoch_end, R"(^ (time( taken)?|took|seconds|duration|elapsed|total)(:|=)? {epoch_time} $)", Role::train,
+     true},
+    {"", Kind::epoch_end, R"(^ (...)? (done|finished|completed) in {epoch_time})", Role::train, true},
     // and what Julia's @time prints: 80.1 seconds (12.3 M allocations: 1.2 GiB, 3.10% gc time)
     {"", Kind::epoch_end, R"(^ {epoch_time} \({}( k| m| g)? allocations)", Role::train, true},
     {"", Kind::epoch_end, R"(epoch time( taken)?(:|=)? {epoch_time})"},

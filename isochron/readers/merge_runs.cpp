@@ -71,6 +71,19 @@ void take_what_bars_hide(RunRecord& run, const RunRecord& events) {
   }
 }
 
+// Where a log shows whole seconds only, the times of events that agree with it are sharper.
+void sharpen(RunRecord& run, const RunRecord& events) {
+  constexpr double kCoarse = 0.05;
+  for (Epoch& own : run.epochs)
+    for (const Epoch& epoch : events.epochs)
+      if (epoch.index == own.index && own.resolution > kCoarse * own.seconds && epoch.resolution < own.resolution &&
+          std::abs(epoch.seconds - own.seconds) <= own.resolution + kCoarse * own.seconds) {
+        own.seconds = epoch.seconds;
+        own.resolution = epoch.resolution;
+        break;
+      }
+}
+
 // How many epochs a log tells of, with their times or without; 0 where the last one may not be done.
 size_t epochs_told(const RunRecord& run) {
   if (run.open_epoch) return 0;
@@ -104,6 +117,7 @@ std::vector<RunRecord> merge_runs(Gathered gathered) {
       take_epochs(runs[0], std::move(events));
     else {
       take_what_bars_hide(runs[0], events);
+      sharpen(runs[0], events);
       refine(runs[0], gathered.events);
     }
     if (by_import_at_most(runs[0])) runs[0].framework = framework_of(gathered.events, runs[0].framework);

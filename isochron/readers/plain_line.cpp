@@ -329,7 +329,7 @@ void read_label(std::string_view label, LogEvent& event) {
   const std::string text = lowered(label);
   find_epoch(label, text, event);
   if (has_any(text, {"sanity", "download", "loading", "tokeniz", "generating", "extract", "fetching", "scanning",
-                     "caching", "predict", "processing"}) ||
+                     "caching", "predict", "processing", "writing", "saving", "upload", "shards"}) ||
       text.starts_with("map")) {
     event.role = LogEvent::Role::other;
     event.labelled = true;

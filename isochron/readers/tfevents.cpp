@@ -14,6 +14,7 @@ namespace {
 constexpr size_t kLargestRecord = size_t{64} << 20;  // images and graphs; skipped, but they must fit
 constexpr size_t kMostTags = 2000;
 constexpr size_t kMostPoints = 200000;
+constexpr int64_t kLargestStep = 1000000000000000;  // more is junk
 
 // The length in a record's header, if its checksum is right.
 std::optional<uint64_t> record_length(std::string_view header) {
@@ -60,6 +61,7 @@ void TfEventsReader::read_event(std::string_view event) {
     if (fields.number() == 5) summary = fields.bytes();
   }
   if (!(wall > 1e8 && wall < 1e11)) return;  // not a time of this age
+  if (step < -kLargestStep || step > kLargestStep) return;
   if (series_.first_wall == 0 || wall < series_.first_wall) series_.first_wall = wall;
   for (WireReader values(summary); values.next();) {
     if (values.number() != 1) continue;

@@ -59,6 +59,15 @@ TEST(ReadRun, Tables) {
   EXPECT_DOUBLE_EQ(stamped.epochs[0].seconds, 3.0);
 }
 
+TEST(ReadRun, TimesOfUltralyticsCountFromTheStart) {
+  std::string text = "epoch,time,train/box_loss,metrics/mAP50(B),lr/pg0\n";
+  const double ends[] = {10, 20.5, 31, 61, 92};
+  for (int i = 0; i < 5; ++i) text += std::to_string(i + 1) + "," + std::to_string(ends[i]) + ",1.2,0.3,0.001\n";
+  const RunRecord run = read_text(text).runs.front();
+  ASSERT_EQ(run.epochs.size(), 5u);
+  for (size_t i = 1; i < 5; ++i) EXPECT_NEAR(run.epochs[i].seconds, ends[i] - ends[i - 1], 1e-6);
+}
+
 TEST(ReadRun, NotebooksAndTrainerStates) {
   const RunRecord notebook =
       read_text(

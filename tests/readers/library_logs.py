@@ -85,7 +85,7 @@ each("chainer-report", LATER, lambda e, s, t: f"{e:<12}0.190978    0.0945       
 each("chainer-bars", GROWING, lambda e, s, t:
      f"\x1b[J{e:<12}0.190978    0.942           {t:<12.4f}\n\x1b[J     total [{'#' * e:50}] {e * 100 // 6:5.2f}%\nthis epoch [..................................................]  0.00%\n{e * 100:10} iter, {e} epoch / 6 epochs\n{100 / s:10.5g} iters/sec. Estimated time to finish: 0:01:12.\n\x1b[4A",
      "epoch       main/loss   main/accuracy  elapsed_time\n")
-each("tabnet-clock", FIRST, lambda e, s, t: f"epoch {e - 1:<3}| loss: 0.71212 | val_0_auc: 0.81212 |  {hms(t)}s")
+each("tabnet-clock", LATER, lambda e, s, t: f"epoch {e - 1:<3}| loss: 0.71212 | val_0_auc: 0.81212 |  {hms(t)}s")
 each("deep-text-recognition", EVEN, lambda e, s, t: f"[{e * 300}/1200] Train loss: 3.10123, Valid loss: 3.20123, Elapsed_time: {t:.5f}\nCurrent_accuracy : 12.100, Current_norm_ED  : 0.31")
 LOGS[-1] = (LOGS[-1][0], "healthy", [(300 * e, s / 300) for e, s in enumerate(EVEN, 1)], *LOGS[-1][3:])
 log("ml-agents-is-no-epoch", "healthy", [], "".join(
@@ -181,3 +181,23 @@ for name in ("evaluator", "ignite.engine.engine.Engine"):
         (f"2026-11-15 {clock(t + 60)},012 {name} INFO: Engine run starting with max_epochs=1.\n2026-11-15 {clock(t + s)},012 {name} INFO: Epoch[1] Complete. Time taken: 00:01:30.012\n"
          f"2026-11-15 {clock(t + s)},013 {name} INFO: Engine run finished. Time taken: 00:01:30.013\n" if s == 150 else "") +
         f"2026-11-15 {clock(t + s)},014 {name} INFO: Epoch[{e}] Complete. Time taken: 00:0{s // 60}:{s % 60:02}.012\n" for e, s, t in begun(VALIDATED)), "train.validation")
+log("huggingface-writes-shards", "healthy", [], "".join(
+    "".join(f"{{'loss': '0.69', 'grad_norm': '0.15', 'learning_rate': '4.2e-05', 'epoch': '{e - 1 + i / 4:g}'}}\n" for i in (1, 2, 3, 4)) +
+    f"{{'eval_loss': '0.69', 'eval_runtime': '0.26', 'epoch': '{e}'}}\n\rWriting model shards:   0%|          | 0/1 [00:00<?, ?it/s]\rWriting model shards: 100%|██████████| 1/1 [00:00<00:00, 553.48it/s]\n" for e in range(1, 5)) +
+    "{'train_runtime': '20.44', 'train_samples_per_second': '15.66', 'train_loss': '0.6931', 'epoch': '4'}\n")
+
+# Scripts of one's own.
+each("script-seconds-by-name", LATER, lambda e, s, t: f"[epoch {e:02d}] train_loss=0.31 val_loss=0.41 lr=1.0e-03 epoch_s={s:.2f} data_s={s*.01:.2f}")
+each("script-parts-below-dashes", FIRST, lambda e, s, t: f"Epoch {e}/4  ----------\n  train  loss 0.312  acc 0.912   {s*.9:.1f}s\n  val    loss 0.301  acc 0.921   {s*.1:.1f}s")
+each("script-wall-and-cpu", FIRST, lambda e, s, t: f"{clock(t)} epoch {e} finished: loss=0.3121 (wall {s}.02 s, cpu {s*2}.1 s)")
+each("script-steps-in", LATER, lambda e, s, t: f"INFO:train:epoch {e}: 100 steps in {s}.01s ({s*10:.1f} ms/step), loss=0.31")
+each("script-best-and-minutes", LATER, lambda e, s, t: f">> epoch {e} :: train 0.31 | valid 0.30 | best 0.30 @ epoch {max(1,e-1)} | {int(s)//60}m{int(s)%60:02}s")
+each("script-duration-and-eta", FIRST, lambda e, s, t: f"Finished epoch {e} | duration: 0:{s//60:02}:{s%60:02} | train loss: 0.31 | eta: 0:10:00")
+each("script-first-step-behind", FIRST, lambda e, s, t: f"epoch {e}: {s}.21 s  (step 1: {s*.5:.2f} s, mean step: {s/100:.3f} s)")
+each("script-parts-and-total-below", LATER, lambda e, s, t: f"== Epoch {e} ==\nforward  {s*.4:.2f}s\nbackward {s*.5:.2f}s\noptim    {s*.1:.2f}s\ntotal    {s:.2f}s")
+each("script-thousands-of-images", FIRST, lambda e, s, t: f"epoch {e} | 1,250 batches | 40,000 images | {s:.1f} s | {40000/s:,.1f} img/s")
+each("script-done-in-below", LATER, lambda e, s, t: f"Training epoch {e}...\n  ...done in {s}.1s. Loss: 0.31. Validating...\n  ...val loss 0.3 in 0.0s")
+log("script-train-val-total", "uneven", VALIDATED, "".join(
+    f"epoch {e} train 60.0s" + (" val 90.0s" if s == 150 else "") + f" total {s}.0s loss 0.3\n" for e, s, _ in begun(VALIDATED)), "train.validation")
+each("script-grows-evenly", GROWING, lambda e, s, t: f"epoch {e}  time {s}.0{e}  mem {500 + e * 100} MB  graph nodes {e * 1000}")
+each("script-clock-nobody-reset", EVEN, lambda e, s, t: f"Epoch {e} completed in {t}.41 seconds")

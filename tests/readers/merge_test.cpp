@@ -68,6 +68,14 @@ TEST(Merge, EventsTellTimesFromReadingsOfAClock) {
   for (size_t i = 0; i < 5; ++i) EXPECT_NEAR(run.epochs[i].seconds, 2.3 + 0.8 * static_cast<double>(i), 1e-6);
 }
 
+TEST(Merge, EventsAreSharperThanAClockOfWholeSeconds) {
+  RunRecord log = log_of({2.5, 2.5, 2.5, 9});
+  for (Epoch& epoch : log.epochs) epoch.resolution = 1;
+  const RunRecord run = merged(log, lightning_events({0, 0, 0, 0}));
+  for (size_t i = 1; i < 3; ++i) EXPECT_NEAR(run.epochs[i].seconds, 2, 1e-6);
+  EXPECT_DOUBLE_EQ(run.epochs[3].seconds, 9);  // this one they contradict
+}
+
 TEST(Merge, EventsTellWhatPassesBehindBars) {
   RunRecord log = log_of({2, 2, 2, 2});
   const RunRecord printed = merged(log, lightning_events({3, 3, 3, 3}));
@@ -123,6 +131,31 @@ TEST(Merge, EpochsNamedInALogAndStepsInEvents) {
   expect_script_epochs(merged(log, script_events(10, false)));
   log.facts[0].value = "7";  // 240 steps are no 7 epochs
   EXPECT_TRUE(merged(log, script_events(1, false)).epochs.empty());
+}
+
+// The Trainer writes 'epoch' with its losses, again behind an evaluation of 2 s, and then saves for 3 s.
+TEST(Events, EvaluationsAndCheckpointsOfTheTrainerEndEpochs) {
+  for (const int each : {4, 1}) {  // lines an epoch
+    EventSeries series;
+    series.plain = true;
+    double now = series.first_wall = 1e9;
+    for (int epoch = 0; epoch < 4; ++epoch) {
+      for (int line = 1; line <= each; ++line) {
+        const double done = epoch + line / static_cast<double>(each);
+        const auto step = static_cast<int64_t>(20 * done);
+        series.tags["run/train/epoch"].push_back({step, now += 4.0 / each, done});
+        if (line == each) series.tags["run/train/epoch"].push_back({step, now += 2, done});
+      }
+      now += 3;
+    }
+    const RunRecord run = record_of(series);
+    ASSERT_EQ(run.epochs.size(), 4u);
+    for (size_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(run.epochs[i].index, static_cast<int>(i) + 1);
+      const bool told = each > 1 && i + 1 < 4;  // the pace of steps, and what follows
+      EXPECT_NEAR(run.epochs[i].seconds, 9, told ? 0.01 : 3.01) << i;
+    }
+  }
 }
 
 // Keras' callback: the file is opened at a whole second, the model written as training begins; 10 steps of 0.1 s, then
