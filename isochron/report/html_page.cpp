@@ -31,7 +31,7 @@ h1{font-size:1.45rem;line-height:1.3;margin:0 0 .4rem}h2{font-size:1.05rem;margi
 table{border-collapse:collapse;width:100%;font-size:.9rem}td,th{text-align:right;padding:.25rem .5rem;border-bottom:1px solid var(--line)}td:first-child,th:first-child{text-align:left;word-break:break-all}
 table.plain td,table.plain th{white-space:nowrap}.scroll{overflow-x:auto}.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(8.5rem,1fr));gap:.6rem;margin:1rem 0}.tiles div{background:var(--card);border:1px solid var(--line);border-radius:.5rem;padding:.5rem .8rem}.tiles b{display:block;font-size:1.15rem;font-variant-numeric:tabular-nums}.tiles span{color:var(--soft);font-size:.8rem}
 footer{margin-top:2.5rem;color:var(--soft);font-size:.8rem}
-@media(max-width:30rem){body{padding:1.2rem .8rem}table{font-size:.78rem}td,th{padding:.25rem .3rem}}
+@media(max-width:30rem){body{padding:1.2rem .8rem}table{font-size:.78rem}td,th{padding:.25rem .3rem}table.plain th,.legend span{white-space:normal}}
 )";
 
 // `code` in advice becomes code.
