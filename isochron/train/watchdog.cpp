@@ -45,7 +45,7 @@ struct Watchdog::Watched {
       if (reports == 0 && steps > 0) longest_gap = std::max(longest_gap, gap - 0.25);
       steps += count - seen;
       seen = count;
-      seen_ns = now;
+      seen_ns = last_ended;
       reports = 0;
       next_report = 0;
       stall.reset();
