@@ -159,6 +159,9 @@ ReduceLROnPlateau::ReduceLROnPlateau(Options options)
 }
 
 void ReduceLROnPlateau::on_train_begin(const Logs&) {
+  // A rate that can't be set is told now, not when it is to change hours later.
+  Optimizer& optimizer = model()->optimizer();
+  optimizer.set_learning_rate(optimizer.learning_rate());
   wait_ = cooldown_ = 0;
   best_.reset();
 }

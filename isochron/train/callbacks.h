@@ -74,7 +74,7 @@ class EarlyStopping : public Callback {
   std::vector<Tensor> best_weights_;
 };
 
-// Lowers the learning rate when a metric has stopped improving. StateError at its first change when the optimizer
+// Lowers the learning rate when a metric has stopped improving. StateError before the first step when the optimizer
 // follows a schedule.
 class ReduceLROnPlateau : public Callback {
  public:

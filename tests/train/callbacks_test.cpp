@@ -135,6 +135,16 @@ TEST(ReduceLROnPlateau, RatesAreThoseOfKeras) {
   EXPECT_THROW(EarlyStopping({.start_from_epoch = -1}), ValueError);
 }
 
+TEST(ReduceLROnPlateau, RefusesAScheduleBeforeTheFirstStep) {
+  Problem problem;
+  problem.model.compile(
+      {.optimizer = SGD(ExponentialDecay({.initial_learning_rate = 0.1, .decay_steps = 10})), .loss = "mse"});
+  EXPECT_THROW(
+      problem.model.fit(problem.x, problem.y, {.verbose = 0, .callbacks = {std::make_shared<ReduceLROnPlateau>()}}),
+      StateError);
+  EXPECT_EQ(problem.model.optimizer().iterations().item<int64_t>(), 0);
+}
+
 TEST(LearningRateScheduler, SetsTheRateOfEveryEpoch) {
   Problem problem;
   std::vector<double> before;
