@@ -46,8 +46,8 @@ void print_table(const std::vector<RunFolderInfo>& folders) {
   size_t dead = 0;
   for (const RunFolderInfo& folder : folders) {
     const char* what = folder.alive ? "in use" : options.yes ? "removed" : "left behind";
-    fmt::print("{:<12}{:>9}{:>7} files{:>10}  {}  (process {}: {})\n", what, bytes_text(folder.bytes), folder.files,
-               age_text(folder.age_seconds), folder.path, folder.pid,
+    fmt::print("{:<12}{:>9}{:>7} {:<5}{:>10}  {}  (process {}: {})\n", what, bytes_text(folder.bytes), folder.files,
+               folder.files == 1 ? "file" : "files", age_text(folder.age_seconds), folder.path, folder.pid,
                folder.command.empty() ? "unknown" : folder.command);
     if (folder.alive) continue;
     bytes += folder.bytes;

@@ -35,7 +35,8 @@ int run() {
   if (options.before == "-" && options.after == "-")
     fail<ValueError>(
         "compare", "standard input holds one run; name a file for the other, or in bash `isochron compare <(…) <(…)`");
-  const RunComparison comparison(main_run("compare", {options.before}), main_run("compare", {options.after}));
+  const RunRecord before = main_run("compare", {options.before}), after = main_run("compare", {options.after});
+  const RunComparison comparison(before, after);
   fmt::print("{}", options.json ? comparison.to_json() + "\n" : comparison.to_string(options.all));
   const bool grew = options.fail_above >= 0 && comparison.worst() * 100 > options.fail_above;
   return grew ? exit_code::found : exit_code::success;

@@ -1,10 +1,9 @@
 #include "isochron/base/error.h"
 
-#include <cxxabi.h>
 #include <dlfcn.h>
 #include <execinfo.h>
 
-#include <cstdlib>
+#include "isochron/base/demangled.h"
 
 namespace isochron {
 namespace {
@@ -16,10 +15,7 @@ std::string stack_of_this_thread() {
   for (int i = 2; i < count; ++i) {
     Dl_info info{};
     if (!dladdr(frames[i], &info) || !info.dli_sname) continue;
-    int status = 0;
-    char* readable = abi::__cxa_demangle(info.dli_sname, nullptr, nullptr, &status);
-    text += fmt::format("\n    {}", status == 0 ? readable : info.dli_sname);
-    std::free(readable);
+    text += "\n    " + demangled(info.dli_sname);
   }
   return text;
 }

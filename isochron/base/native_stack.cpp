@@ -1,6 +1,5 @@
 #include "isochron/base/native_stack.h"
 
-#include <cxxabi.h>
 #include <dirent.h>
 #include <dlfcn.h>
 #include <elf.h>
@@ -20,6 +19,7 @@
 #include <thread>
 
 #include "isochron/base/clock.h"
+#include "isochron/base/demangled.h"
 #include "isochron/base/error.h"
 #include "isochron/base/files.h"
 #include "isochron/base/mapped_file.h"
@@ -111,10 +111,7 @@ class SymbolTable {
 };
 
 std::string readable(const std::string& symbol) {
-  int status = 0;
-  char* text = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
-  std::string out = status == 0 ? text : symbol;
-  std::free(text);
+  std::string out = demangled(symbol.c_str());
   // Template arguments and parameters of a page each tell nobody anything.
   constexpr size_t kMost = 140;
   if (out.size() > kMost) out = out.substr(0, kMost) + "…";

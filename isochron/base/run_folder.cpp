@@ -273,6 +273,7 @@ void RunFolder::make() {
   if (fd < 0) give_up();
   flock(fd, LOCK_EX | LOCK_NB);
   std::string command = text_of("/proc/self/cmdline");
+  if (command.ends_with('\0')) command.pop_back();
   std::replace(command.begin(), command.end(), '\0', ' ');
   std::replace(command.begin(), command.end(), '\n', ' ');
   const std::string text =

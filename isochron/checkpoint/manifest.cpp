@@ -53,13 +53,15 @@ std::string manifest_text(const CheckpointInfo& info, const std::string& state_f
 }
 
 bool is_manifest(const std::string& text) { return text.find(kFormat) != std::string::npos; }
+bool is_blank_manifest(const std::string& text) { return text.find_first_not_of('\0') == std::string::npos; }
 
 CheckpointInfo parse_manifest(const std::string& path, const std::string& text, const std::string& state_file) {
   const auto refuse = [&](const std::string& why) { fail<FileError>("checkpoint", "{}: {}", path, why); };
   const size_t seal = text.rfind(kSeal);
   if (seal == std::string::npos || sealed_manifest(text.substr(0, seal)) != text)
     refuse(is_manifest(text) ? "manifest.json does not match its checksum: bytes have changed since it was written"
-                             : "foreign: its manifest.json is none of ours");
+           : is_blank_manifest(text) ? "manifest.json is empty: its bytes never reached the disk"
+                                     : "foreign: its manifest.json is none of ours");
   CheckpointInfo info;
   try {
     const ordered_json document = ordered_json::parse(text);

@@ -16,5 +16,7 @@ std::string sealed_manifest(const std::string& body);
 CheckpointInfo parse_manifest(const std::string& path, const std::string& text, const std::string& state_file);
 // Whether it was once one of ours.
 bool is_manifest(const std::string& text);
+// Nothing, or zeros only, as a file system leaves it whose power failed.
+bool is_blank_manifest(const std::string& text);
 
 }  // namespace isochron

@@ -5,10 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <mutex>
+#include <set>
 #include <system_error>
 
 #include "isochron/base/clock.h"
@@ -85,7 +88,52 @@ std::string checked_manifest(const std::string& path) {
   return read_file(manifest, kLargestManifest);
 }
 
+// Of the newest checkpoint that this process has written or looked at.
+std::atomic<int64_t> newest_ns{0};
+
+void note_stamp(int64_t saved_at_ns) {
+  int64_t known = newest_ns;
+  while (known < saved_at_ns && !newest_ns.compare_exchange_weak(known, saved_at_ns)) {
+  }
+}
+
+// What lies in the folder is looked at once.
+void note_stamps_in(const std::string& folder) {
+  static std::mutex mutex;
+  static std::set<std::string> seen;
+  {
+    std::lock_guard lock(mutex);
+    if (!seen.insert(folder).second) return;
+  }
+  try {
+    (void)list_checkpoints(folder.empty() ? "." : folder);
+  } catch (const FileError&) {
+  }  // one may write into a folder that one may not list
+}
+
+// Whether a checkpoint may take its place: one of ours, sound or not, or what a crash may have left of one.
+bool may_be_replaced(const std::string& path) {
+  if (is_checkpoint(path)) return true;
+  std::error_code failed;
+  if (fs::symlink_status(path, failed).type() != fs::file_type::directory) return false;
+  for (fs::directory_iterator entry(path, failed), end; !failed && entry != end; entry.increment(failed)) {
+    const std::string name = entry->path().filename().string();
+    if (name != kStateFile && name != kManifestFile) return false;
+    const std::string file = entry->path().string();
+    if (name == kManifestFile && !(is_file(file) && is_blank_manifest(read_file(file, kLargestManifest)))) return false;
+  }
+  return !failed;
+}
+
 }  // namespace
+
+int64_t save_clock_ns(const std::string& folder) {
+  note_stamps_in(folder);
+  const int64_t newest = newest_ns;
+  const int64_t now = std::max(unix_ns(), newest < INT64_MAX ? newest + 1 : newest);
+  note_stamp(now);
+  return now;
+}
 
 bool is_checkpoint(const std::string& path) {
   const std::string manifest = path + "/" + kManifestFile;
@@ -107,7 +155,7 @@ CheckpointInfo write_checkpoint(const std::string& given, std::span<const std::s
                                 CheckpointInfo info) {
   const std::string path = without_slash(given), parent = parent_of(path);
   std::error_code failed;
-  if (exists(path) && !is_checkpoint(path) && !(fs::is_directory(path, failed) && fs::is_empty(path, failed)))
+  if (exists(path) && !may_be_replaced(path))
     fail<FileError>("checkpoint", "{} exists and is no checkpoint: it is left alone; choose another name", path);
   if (!parent.empty() && !exists(parent)) {
     fs::create_directories(parent, failed);
@@ -126,7 +174,7 @@ CheckpointInfo write_checkpoint(const std::string& given, std::span<const std::s
     info.path = path;
     info.bytes = state.bytes();
     info.crc32c = state.crc32c();
-    info.saved_at_ns = unix_ns();
+    info.saved_at_ns = save_clock_ns(parent);
     const std::string text = manifest_text(info, kStateFile);
     DurableFile manifest(temporary + "/" + kManifestFile, static_cast<int64_t>(text.size()));
     manifest.write(text);
@@ -185,6 +233,7 @@ CheckpointInfo read_checkpoint_info(const std::string& given) {
   const std::string path = without_slash(given);
   return looked_at(path, [&] {
     CheckpointInfo info = parse_manifest(path, checked_manifest(path), kStateFile);
+    note_stamp(info.saved_at_ns);
     info.path = path;
     struct stat state {};
     if (stat((path + "/" + kStateFile).c_str(), &state) != 0)

@@ -30,18 +30,22 @@ struct CheckpointInfo {
   std::vector<std::pair<std::string, double>> logs = {};
   // Filled in when it is written:
   std::string path = {};
-  int64_t saved_at_ns = 0;  // Unix time
+  int64_t saved_at_ns = 0;  // save_clock_ns()
   int64_t bytes = 0;        // of the state
   uint32_t crc32c = 0;
 };
+
+// Unix time, but never back: later than all checkpoints in this folder, and all that this process has written or looked
+// at, so that the newest one is the one that was written last, also where a clock was set back.
+int64_t save_clock_ns(const std::string& folder);
 
 struct Checkpoint {
   CheckpointInfo info;
   StateDict state;
 };
 
-// Replaces a checkpoint of that name; anything else of that name is left alone and is an error. `pieces` are the bytes
-// of a safetensors file, one after the other.
+// Replaces a checkpoint of that name, or what a crash left of one; anything else of that name is left alone and is an
+// error. `pieces` are the bytes of a safetensors file, one after the other.
 CheckpointInfo write_checkpoint(const std::string& path, std::span<const std::string_view> pieces, CheckpointInfo info);
 CheckpointInfo write_checkpoint(const std::string& path, const NamedTensors& state, CheckpointInfo info = {});
 

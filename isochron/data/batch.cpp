@@ -166,11 +166,12 @@ class BatchStage : public StageOf<BatchStage> {
   bool is_indexed() const override { return inputs_indexed(); }
   std::unique_ptr<Indexed> indexed(Run& run) const override {
     auto below = run.indexed(inputs()[0]);
-    return std::make_unique<BatchIndexed>(std::move(below), *inputs()[0], size_, drop_, conversions_, run.add(*this));
+    return std::make_unique<BatchIndexed>(std::move(below), *inputs()[0], size_, drop_, conversions_,
+                                          run.add(*this).number);
   }
   std::unique_ptr<Stream> stream(Run& run) const override {
     auto below = run.stream(inputs()[0]);
-    return std::make_unique<BatchStream>(std::move(below), size_, drop_, conversions_, run.add(*this));
+    return std::make_unique<BatchStream>(std::move(below), size_, drop_, conversions_, run.add(*this).number);
   }
   // batch over cast: rows are converted on their way into the batch.
   StagePtr merged_with_input() const override {

@@ -21,12 +21,12 @@ constexpr uint64_t kFirstPass = 0;
 
 class CacheIndexed : public Indexed {
  public:
-  CacheIndexed(std::unique_ptr<Indexed> below, std::shared_ptr<ElementStore> store, int id)
+  CacheIndexed(std::unique_ptr<Indexed> below, std::shared_ptr<ElementStore> store, StageId id)
       : below_(std::move(below)), store_(std::move(store)), id_(id), size_(below_->size()) {}
   int64_t size() const override { return size_; }
   void get(int64_t index, uint64_t, Worker& worker, Element& out) override {
     {
-      UserCode code(worker, id_, index);
+      UserCode code(worker, id_, index, kFirstPass);
       if (store_->load(index, out)) {
         code.made(out);
         return;
@@ -40,13 +40,13 @@ class CacheIndexed : public Indexed {
  private:
   std::unique_ptr<Indexed> below_;
   std::shared_ptr<ElementStore> store_;
-  const int id_;
+  const StageId id_;
   const int64_t size_;
 };
 
 class CacheStream : public Stream {
  public:
-  CacheStream(std::unique_ptr<Stream> below, std::shared_ptr<ElementStore> store, int id)
+  CacheStream(std::unique_ptr<Stream> below, std::shared_ptr<ElementStore> store, StageId id)
       : below_(std::move(below)), store_(std::move(store)), id_(id) {}
   void begin(uint64_t) override {
     next_ = 0;
@@ -56,7 +56,7 @@ class CacheStream : public Stream {
   bool next(Worker& worker, Element& out) override {
     if (stored_) {
       if (next_ == store_->total()) return false;
-      UserCode code(worker, id_, next_);
+      UserCode code(worker, id_, next_, kFirstPass);
       return store_->load(next_++, out);
     }
     if (skip_ > 0) skip(worker);
@@ -100,7 +100,7 @@ class CacheStream : public Stream {
   }
   std::unique_ptr<Stream> below_;
   std::shared_ptr<ElementStore> store_;
-  const int id_;
+  const StageId id_;
   int64_t next_ = 0, skip_ = 0;
   bool stored_ = false;
 };

@@ -29,7 +29,7 @@ struct Grouping {
 
 class GroupIndexed : public Indexed {
  public:
-  GroupIndexed(std::unique_ptr<Indexed> below, Grouping grouping, Collate collate, int id)
+  GroupIndexed(std::unique_ptr<Indexed> below, Grouping grouping, Collate collate, StageId id)
       : below_(std::move(below)), grouping_(grouping), collate_(std::move(collate)), id_(id) {}
   int64_t size() const override { return grouping_.count(below_->size()); }
   void get(int64_t index, uint64_t epoch, Worker& worker, Element& out) override {
@@ -49,8 +49,8 @@ class GroupIndexed : public Indexed {
     for (int64_t k = first; k < last; ++k)
       below_->get(index * grouping_.shift + k * grouping_.stride, epoch, worker, assembly.rows[static_cast<size_t>(k)]);
   }
-  void complete(int64_t index, uint64_t, Worker& worker, Assembly& assembly, Element& out) override {
-    UserCode code(worker, id_, index);
+  void complete(int64_t index, uint64_t epoch, Worker& worker, Assembly& assembly, Element& out) override {
+    UserCode code(worker, id_, index, epoch);
     out = collate_(assembly.rows);
     code.made(out);
     assembly.rows.clear();
@@ -60,14 +60,15 @@ class GroupIndexed : public Indexed {
   std::unique_ptr<Indexed> below_;
   const Grouping grouping_;
   const Collate collate_;
-  const int id_;
+  const StageId id_;
 };
 
 class GroupStream : public Stream {
  public:
-  GroupStream(std::unique_ptr<Stream> below, Grouping grouping, Collate collate, int id)
+  GroupStream(std::unique_ptr<Stream> below, Grouping grouping, Collate collate, StageId id)
       : below_(std::move(below)), grouping_(grouping), collate_(std::move(collate)), id_(id) {}
   void begin(uint64_t epoch) override {
+    epoch_ = epoch;
     below_->begin(epoch);
     buffer_.clear();
     to_skip_ = made_ = 0;
@@ -92,12 +93,13 @@ class GroupStream : public Stream {
     const int64_t leave = std::min(have, grouping_.shift);
     buffer_.erase(buffer_.begin(), buffer_.begin() + leave);
     to_skip_ = grouping_.shift - leave;
-    UserCode code(worker, id_, made_++);
+    UserCode code(worker, id_, made_++, epoch_);
     out = collate_(rows);
     code.made(out);
     return true;
   }
   void save(StateWriter& state) override {
+    state.put(epoch_);
     state.put(to_skip_);
     state.put(made_);
     state.put(ended_);
@@ -105,6 +107,7 @@ class GroupStream : public Stream {
     below_->save(state);
   }
   void restore(StateReader& state) override {
+    epoch_ = state.get<uint64_t>();
     to_skip_ = state.get_count(grouping_.shift);
     made_ = state.get_count();
     ended_ = state.get<bool>();
@@ -116,7 +119,8 @@ class GroupStream : public Stream {
   std::unique_ptr<Stream> below_;
   const Grouping grouping_;
   const Collate collate_;
-  const int id_;
+  const StageId id_;
+  uint64_t epoch_ = 0;
   std::deque<Element> buffer_;
   int64_t to_skip_ = 0, made_ = 0;
   bool ended_ = false;
@@ -252,7 +256,7 @@ Collate padding(PaddedBatchOptions options) {
 class BucketStream : public Stream {
  public:
   BucketStream(std::unique_ptr<Stream> below, KeyFunction length, std::vector<int64_t> boundaries,
-               std::vector<int64_t> sizes, BucketOptions options, int id)
+               std::vector<int64_t> sizes, BucketOptions options, StageId id)
       : below_(std::move(below)),
         length_(std::move(length)),
         boundaries_(std::move(boundaries)),
@@ -260,6 +264,7 @@ class BucketStream : public Stream {
         options_(std::move(options)),
         id_(id) {}
   void begin(uint64_t epoch) override {
+    epoch_ = epoch;
     below_->begin(epoch);
     buckets_.clear();
     ended_ = false;
@@ -274,7 +279,7 @@ class BucketStream : public Stream {
       }
       size_t bucket;
       {
-        UserCode code(worker, id_, seen_++);
+        UserCode code(worker, id_, seen_++, epoch_);
         const auto above = std::upper_bound(boundaries_.begin(), boundaries_.end(), length_(element));
         bucket = static_cast<size_t>(above - boundaries_.begin());
       }
@@ -289,6 +294,7 @@ class BucketStream : public Stream {
     return false;
   }
   void save(StateWriter& state) override {
+    state.put(epoch_);
     state.put(ended_);
     state.put(seen_);
     state.put(static_cast<uint64_t>(buckets_.size()));
@@ -299,6 +305,7 @@ class BucketStream : public Stream {
     below_->save(state);
   }
   void restore(StateReader& state) override {
+    epoch_ = state.get<uint64_t>();
     ended_ = state.get<bool>();
     seen_ = state.get_count();
     buckets_.clear();
@@ -338,7 +345,8 @@ class BucketStream : public Stream {
   const KeyFunction length_;
   const std::vector<int64_t> boundaries_, sizes_;
   const BucketOptions options_;
-  const int id_;
+  const StageId id_;
+  uint64_t epoch_ = 0;
   std::map<size_t, std::vector<Element>> buckets_;
   int64_t seen_ = 0;
   bool ended_ = false;

@@ -42,17 +42,9 @@ class MapStage : public StageOf<MapStage> {
   uint64_t seed_ = get_seed();
 };
 
-// Numbers for random functions, by element and pass (the mixing of SplitMix64).
-uint64_t random_seed(uint64_t seed, uint64_t epoch, int64_t index) {
-  uint64_t x = seed + epoch * 0x9e3779b97f4a7c15u + static_cast<uint64_t>(index) * 0xd1342543de82ef95u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
 class MapIndexed : public Indexed {
  public:
-  MapIndexed(std::unique_ptr<Indexed> below, const MapStage& stage, bool one_thread, int id)
+  MapIndexed(std::unique_ptr<Indexed> below, const MapStage& stage, bool one_thread, StageId id)
       : below_(std::move(below)),
         f_(stage.function()),
         locks_(stage.serial() && !one_thread),
@@ -79,21 +71,21 @@ class MapIndexed : public Indexed {
   void apply(const Element& in, int64_t index, uint64_t epoch, Worker& worker, Element& out) {
     std::unique_lock<std::mutex> lock;
     if (locks_) lock = std::unique_lock(mutex_);
-    UserCode code(worker, id_, index);
-    out.become([&] { return f_(in, {epoch, index, random_seed(seed_, epoch, index)}); });
+    UserCode code(worker, id_, index, epoch);
+    out.become([&] { return f_(in, {epoch, index, element_seed(seed_, epoch, index)}); });
     code.made(out);
   }
   std::unique_ptr<Indexed> below_;
   MapFunction f_;
   const bool locks_;
   const uint64_t seed_;
-  const int id_;
+  const StageId id_;
   std::mutex mutex_;
 };
 
 class MapStream : public Stream {
  public:
-  MapStream(std::unique_ptr<Stream> below, const MapStage& stage, int id)
+  MapStream(std::unique_ptr<Stream> below, const MapStage& stage, StageId id)
       : below_(std::move(below)), f_(stage.function()), seed_(stage.seed()), id_(id) {}
   void begin(uint64_t epoch) override {
     below_->begin(epoch);
@@ -103,9 +95,9 @@ class MapStream : public Stream {
     Element in;
     if (!below_->next(worker, in)) return false;
     ElementContext context = context_;
-    context.random_seed = random_seed(seed_, context.epoch, context.index);
+    context.random_seed = element_seed(seed_, context.epoch, context.index);
     ++context_.index;
-    UserCode code(worker, id_, context.index);
+    UserCode code(worker, id_, context.index, context.epoch);
     out.become([&] { return f_(in, context); });
     code.made(out);
     return true;
@@ -123,7 +115,7 @@ class MapStream : public Stream {
   std::unique_ptr<Stream> below_;
   MapFunction f_;
   const uint64_t seed_;
-  const int id_;
+  const StageId id_;
   ElementContext context_;
 };
 
@@ -133,11 +125,11 @@ std::unique_ptr<Indexed> MapStage::indexed(Run& run) const {
 }
 std::unique_ptr<Stream> MapStage::stream(Run& run) const {
   auto below = run.stream(inputs()[0]);
-  const int id = run.add(*this);
+  const StageId id = run.add(*this);
   if (serial()) return std::make_unique<MapStream>(std::move(below), *this, id);
   const auto call = [f = f_, seed = seed_, id](const Element& in, const ElementContext& at, Worker& worker) {
-    UserCode code(worker, id, at.index);
-    Element out = f(in, {at.epoch, at.index, random_seed(seed, at.epoch, at.index)});
+    UserCode code(worker, id, at.index, at.epoch);
+    Element out = f(in, {at.epoch, at.index, element_seed(seed, at.epoch, at.index)});
     code.made(out);
     return out;
   };

@@ -29,7 +29,7 @@ class Inner {
 // cycle of 1 this is flat_map.
 class InterleaveStream : public Stream {
  public:
-  InterleaveStream(Run& run, std::unique_ptr<Stream> below, DatasetFunction f, InterleaveOptions options, int id)
+  InterleaveStream(Run& run, std::unique_ptr<Stream> below, DatasetFunction f, InterleaveOptions options, StageId id)
       : run_(run), below_(std::move(below)), f_(std::move(f)), options_(options), id_(id) {}
   void begin(uint64_t epoch) override {
     epoch_ = epoch;
@@ -90,6 +90,7 @@ class InterleaveStream : public Stream {
       if (!state.get<bool>()) continue;
       open.from = state.get_element();
       open.number = state.get_count();
+      const LocalRandom random(element_seed(id_.seed, epoch_, open.number));
       make(open);
       open.inner->operator->()->restore(state);
     }
@@ -107,11 +108,11 @@ class InterleaveStream : public Stream {
     taken_ = 0;
   }
   void make(Open& open) {
-    open.inner = std::make_unique<Inner>(f_(open.from), run_, id_, options_.num_parallel_calls != 1);
+    open.inner = std::make_unique<Inner>(f_(open.from), run_, id_.number, options_.num_parallel_calls != 1);
   }
   bool refill(Worker& worker, Open& open) {
     if (!below_->next(worker, open.from)) return false;
-    UserCode code(worker, id_, opened_);
+    UserCode code(worker, id_, opened_, epoch_);
     open.number = opened_++;
     make(open);
     // Shuffles inside differ from data set to data set and from pass to pass.
@@ -123,7 +124,7 @@ class InterleaveStream : public Stream {
   std::unique_ptr<Stream> below_;
   const DatasetFunction f_;
   const InterleaveOptions options_;
-  const int id_;
+  const StageId id_;
   uint64_t epoch_ = 0;
   std::vector<Open> open_;
   size_t turn_ = 0;
@@ -166,7 +167,7 @@ class InterleaveStage : public StageOf<InterleaveStage> {
 class GroupByWindowStream : public Stream {
  public:
   GroupByWindowStream(Run& run, std::unique_ptr<Stream> below, KeyFunction key, ReduceFunction reduce, int64_t window,
-                      int id)
+                      StageId id)
       : run_(run),
         below_(std::move(below)),
         key_(std::move(key)),
@@ -194,14 +195,14 @@ class GroupByWindowStream : public Stream {
           ended_ = true;
           continue;
         }
-        UserCode code(worker, id_, seen_++);
+        UserCode code(worker, id_, seen_++, epoch_);
         const int64_t key = key_(element);
         std::vector<Element>& group = waiting_[key];
         group.push_back(std::move(element));
         if (static_cast<int64_t>(group.size()) == window_) open(key);
       } else {
         if (waiting_.empty()) return false;
-        UserCode code(worker, id_, seen_);
+        UserCode code(worker, id_, seen_, epoch_);
         open(waiting_.begin()->first);
       }
     }
@@ -215,6 +216,7 @@ class GroupByWindowStream : public Stream {
     state.put(inner_ != nullptr);
     if (inner_) {
       put_group(state, open_key_, open_group_);
+      state.put(open_seed_);
       (*inner_)->save(state);
     }
     below_->save(state);
@@ -230,6 +232,7 @@ class GroupByWindowStream : public Stream {
     if (state.get<bool>()) {
       open_key_ = state.get<int64_t>();
       open_group_ = get_group(state, window_);
+      open_seed_ = state.get<uint64_t>();
       make_inner();
       (*inner_)->restore(state);
     }
@@ -247,12 +250,14 @@ class GroupByWindowStream : public Stream {
     return group;
   }
   void make_inner() {
-    inner_ = std::make_unique<Inner>(reduce_(open_key_, from_elements(open_group_)), run_, id_, false);
+    const LocalRandom random(open_seed_);
+    inner_ = std::make_unique<Inner>(reduce_(open_key_, from_elements(open_group_)), run_, id_.number, false);
   }
   void open(int64_t key) {
     open_key_ = key;
     open_group_ = std::move(waiting_[key]);
     waiting_.erase(key);
+    open_seed_ = element_seed(get_seed(), epoch_, key);
     make_inner();
     (*inner_)->begin(epoch_);
   }
@@ -262,8 +267,8 @@ class GroupByWindowStream : public Stream {
   const KeyFunction key_;
   const ReduceFunction reduce_;
   const int64_t window_;
-  const int id_;
-  uint64_t epoch_ = 0;
+  const StageId id_;
+  uint64_t epoch_ = 0, open_seed_ = 0;
   std::map<int64_t, std::vector<Element>> waiting_;  // what is left at the end comes by key, as in tf.data
   std::unique_ptr<Inner> inner_;
   int64_t open_key_ = 0, seen_ = 0;

@@ -63,10 +63,11 @@ Worker::~Worker() {
   for (size_t i = 0; i < counters_.size(); ++i) run_.gone_[i].fold(counters_[i]);
 }
 
-int Run::add(const Stage& stage) {
-  if (parent_) return stage_;
+StageId Run::add(const Stage& stage) {
+  const uint64_t seed = element_seed(seed_, 0, ++added_);
+  if (parent_) return {stage_, seed};
   names_.push_back(stage.describe());
-  return static_cast<int>(names_.size()) - 1;
+  return {static_cast<int>(names_.size()) - 1, seed};
 }
 
 std::unique_ptr<Stream> Run::stream(const StagePtr& stage) {

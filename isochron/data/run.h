@@ -13,6 +13,7 @@
 #include "isochron/data/autotune.h"
 #include "isochron/data/dataset.h"
 #include "isochron/data/stage.h"
+#include "isochron/ops/random_key.h"
 
 namespace isochron::data {
 
@@ -92,6 +93,20 @@ class Worker {
   int read_in_thread_ = 0;
 };
 
+// A stage of a run: its number, and what random numbers that its functions draw follow from.
+struct StageId {
+  int number = -1;
+  uint64_t seed = 0;
+};
+// For random numbers of one element in one pass: the same for any number of threads and after a restart. The mixing is
+// that of SplitMix64.
+inline uint64_t element_seed(uint64_t stage_seed, uint64_t epoch, int64_t index) {
+  uint64_t x = stage_seed + epoch * 0x9e3779b97f4a7c15u + static_cast<uint64_t>(index) * 0xd1342543de82ef95u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
 class Run {
  public:
   Run() = default;
@@ -100,8 +115,8 @@ class Run {
   Run(Run& parent, int stage) : parent_(&parent), stage_(stage) {}
   bool nested() const { return parent_ != nullptr; }
 
-  // The number of a stage; its description for reports.
-  int add(const Stage& stage);
+  // Its description is for reports.
+  StageId add(const Stage& stage);
   int stages() const { return parent_ ? parent_->stages() : static_cast<int>(names_.size()); }
   const std::string& name(int stage) const {
     return parent_ ? parent_->name(stage) : names_[static_cast<size_t>(stage)];
@@ -133,6 +148,8 @@ class Run {
   Run& root() { return parent_ ? parent_->root() : *this; }
   Run* const parent_ = nullptr;
   const int stage_ = -1;
+  const uint64_t seed_ = get_seed();
+  int added_ = 0;
   bool one_thread_ = false;  // will run the stages that are being made
   std::vector<std::string> names_;
   std::mutex mutex_;
@@ -153,17 +170,19 @@ class Visible {
   Run& run_;
 };
 
-// Marks user code: counts and times it, and remembers whose it was when it throws.
+// Marks user code: counts and times it, remembers whose it was when it throws, and gives it random numbers that follow
+// from the element.
 class UserCode {
  public:
-  UserCode(Worker& worker, int stage, int64_t element)
-      : worker_(worker),
-        counters_(worker.counters(stage)),
-        stage_(stage),
+  UserCode(Worker& worker, const StageId& stage, int64_t element, uint64_t epoch)
+      : random_(element_seed(stage.seed, epoch, element)),
+        worker_(worker),
+        counters_(worker.counters(stage.number)),
+        stage_(stage.number),
         before_(worker.stage.load(std::memory_order_relaxed)),
         element_(element) {
     worker.element.store(element, std::memory_order_relaxed);
-    worker.stage.store(stage, std::memory_order_relaxed);
+    worker.stage.store(stage_, std::memory_order_relaxed);
     if ((counters_.calls++ & counters_.mask) == 0) begin_timing();
   }
   ~UserCode() {
@@ -184,6 +203,7 @@ class UserCode {
   void begin_timing();
   void end_timing();
   void note_exception();  // if there is one
+  const LocalRandom random_;
   Worker& worker_;
   StageCounters& counters_;
   const int stage_, before_;

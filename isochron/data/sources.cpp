@@ -169,6 +169,7 @@ class GeneratorReader : public StreamReader {
  public:
   GeneratorReader(GeneratorPass pass) : pass_(std::move(pass)) {}
   bool next(Element& out) override {
+    const LocalRandom random(element_seed(seed_, 0, given_));
     if (!pass_(out)) return false;
     ++given_;
     return true;
@@ -186,6 +187,7 @@ class GeneratorReader : public StreamReader {
 
  private:
   GeneratorPass pass_;
+  const uint64_t seed_ = get_seed();  // of this pass
   int64_t given_ = 0;
 };
 
@@ -206,7 +208,7 @@ class Generator : public StreamSource {
 
 class IndexedSourceNode : public Indexed {
  public:
-  IndexedSourceNode(std::shared_ptr<const IndexedSource> source, int id)
+  IndexedSourceNode(std::shared_ptr<const IndexedSource> source, StageId id)
       : source_(std::move(source)), id_(id), size_(source_->size()), fills_(!source_->specs().empty()) {
     for (const ComponentSpec& spec : source_->specs()) {
       int64_t bytes = static_cast<int64_t>(size_of(spec.dtype));
@@ -216,8 +218,8 @@ class IndexedSourceNode : public Indexed {
     }
   }
   int64_t size() const override { return size_; }
-  void get(int64_t index, uint64_t, Worker& worker, Element& out) override {
-    guarded(index, worker, [&](UserCode* code) {
+  void get(int64_t index, uint64_t epoch, Worker& worker, Element& out) override {
+    guarded(index, epoch, worker, [&](UserCode* code) {
       source_->get(index, out);
       if (code) code->made(out);
     });
@@ -228,9 +230,9 @@ class IndexedSourceNode : public Indexed {
   bool slice(int64_t first, int64_t count, Element& out) override {
     return fills_ && source_->slice(first, count, out);
   }
-  bool fill(int64_t index, uint64_t, Worker& worker, std::span<std::byte* const> rows) override {
+  bool fill(int64_t index, uint64_t epoch, Worker& worker, std::span<std::byte* const> rows) override {
     if (fills_)
-      guarded(index, worker, [&](UserCode* code) {
+      guarded(index, epoch, worker, [&](UserCode* code) {
         source_->fill(index, rows);
         if (code) code->made(fill_bytes_);
       });
@@ -239,9 +241,9 @@ class IndexedSourceNode : public Indexed {
 
  private:
   template <class F>
-  void guarded(int64_t index, Worker& worker, F&& f) {
+  void guarded(int64_t index, uint64_t epoch, Worker& worker, F&& f) {
     if (in_memory_) return f(nullptr);  // too cheap to be counted
-    UserCode code(worker, id_, index);
+    UserCode code(worker, id_, index, epoch);
     try {
       f(&code);
     } catch (...) {
@@ -250,7 +252,7 @@ class IndexedSourceNode : public Indexed {
     }
   }
   std::shared_ptr<const IndexedSource> source_;
-  const int id_;
+  const StageId id_;
   const int64_t size_;
   const bool in_memory_ = source_->in_memory();
   bool fills_;
@@ -259,17 +261,18 @@ class IndexedSourceNode : public Indexed {
 
 class StreamSourceNode : public Stream {
  public:
-  StreamSourceNode(std::shared_ptr<const StreamSource> source, int id) : source_(std::move(source)), id_(id) {}
-  void begin(uint64_t) override {
-    reader_ = source_->open();
+  StreamSourceNode(std::shared_ptr<const StreamSource> source, StageId id) : source_(std::move(source)), id_(id) {}
+  void begin(uint64_t epoch) override {
+    epoch_ = epoch;
+    open();
     given_ = 0;
   }
   bool next(Worker& worker, Element& out) override {
     if (!reader_) return false;
-    UserCode code(worker, id_, given_);
+    UserCode code(worker, id_, given_, epoch_);
     try {
       if (!reader_->next(out)) {
-        add(worker.counters(id_).elements, -1);  // the end is no element
+        add(worker.counters(id_.number).elements, -1);  // the end is no element
         return false;
       }
       code.made(out);
@@ -281,22 +284,29 @@ class StreamSourceNode : public Stream {
     return true;
   }
   void save(StateWriter& state) override {
+    state.put(epoch_);
     state.put(given_);
     state.put(reader_ != nullptr);
     if (reader_) reader_->save(state);
   }
   void restore(StateReader& state) override {
-    const int64_t given = state.get_count();
-    const bool open = state.get<bool>();
-    reader_ = open ? source_->open() : nullptr;
-    if (reader_) reader_->restore(state);
-    given_ = given;
+    epoch_ = state.get<uint64_t>();
+    given_ = state.get_count();
+    reader_.reset();
+    if (!state.get<bool>()) return;
+    open();
+    reader_->restore(state);
   }
 
  private:
+  void open() {
+    const LocalRandom random(element_seed(id_.seed, epoch_, -1));
+    reader_ = source_->open();
+  }
   std::shared_ptr<const StreamSource> source_;
-  const int id_;
+  const StageId id_;
   std::unique_ptr<StreamReader> reader_;
+  uint64_t epoch_ = 0;
   int64_t given_ = 0;
 };
 

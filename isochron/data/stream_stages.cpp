@@ -18,17 +18,27 @@ namespace {
 class StreamOn : public Stream {
  public:
   explicit StreamOn(std::unique_ptr<Stream> below) : below_(std::move(below)) {}
-  void begin(uint64_t epoch) override { below_->begin(epoch); }
-  void save(StateWriter& state) override { below_->save(state); }
-  void restore(StateReader& state) override { below_->restore(state); }
+  void begin(uint64_t epoch) override {
+    epoch_ = epoch;
+    below_->begin(epoch);
+  }
+  void save(StateWriter& state) override {
+    state.put(epoch_);
+    below_->save(state);
+  }
+  void restore(StateReader& state) override {
+    epoch_ = state.get<uint64_t>();
+    below_->restore(state);
+  }
 
  protected:
   std::unique_ptr<Stream> below_;
+  uint64_t epoch_ = 0;
 };
 
 class FilterStream : public StreamOn {
  public:
-  FilterStream(std::unique_ptr<Stream> below, std::function<bool(const Element&)> keep, int id)
+  FilterStream(std::unique_ptr<Stream> below, std::function<bool(const Element&)> keep, StageId id)
       : StreamOn(std::move(below)), keep_(std::move(keep)), id_(id) {}
   void begin(uint64_t epoch) override {
     StreamOn::begin(epoch);
@@ -38,7 +48,7 @@ class FilterStream : public StreamOn {
     while (true) {
       out.clear();
       if (!below_->next(worker, out)) return false;
-      UserCode code(worker, id_, seen_++);
+      UserCode code(worker, id_, seen_++, epoch_);
       if (keep_(out)) return true;
     }
   }
@@ -53,13 +63,13 @@ class FilterStream : public StreamOn {
 
  private:
   const std::function<bool(const Element&)> keep_;
-  const int id_;
+  const StageId id_;
   int64_t seen_ = 0;
 };
 
 class ScanStream : public StreamOn {
  public:
-  ScanStream(std::unique_ptr<Stream> below, Element initial, ScanFunction f, int id)
+  ScanStream(std::unique_ptr<Stream> below, Element initial, ScanFunction f, StageId id)
       : StreamOn(std::move(below)), initial_(std::move(initial)), f_(std::move(f)), id_(id) {}
   void begin(uint64_t epoch) override {
     StreamOn::begin(epoch);
@@ -69,7 +79,7 @@ class ScanStream : public StreamOn {
   bool next(Worker& worker, Element& out) override {
     Element in;
     if (!below_->next(worker, in)) return false;
-    UserCode code(worker, id_, seen_++);
+    UserCode code(worker, id_, seen_++, epoch_);
     std::tie(carried_, out) = f_(carried_, in);
     return true;
   }
@@ -87,7 +97,7 @@ class ScanStream : public StreamOn {
  private:
   const Element initial_;
   const ScanFunction f_;
-  const int id_;
+  const StageId id_;
   Element carried_;
   int64_t seen_ = 0;
 };
@@ -149,7 +159,7 @@ class UnbatchStream : public StreamOn {
 
 class IgnoreErrorsStream : public StreamOn {
  public:
-  IgnoreErrorsStream(std::unique_ptr<Stream> below, int64_t limit, int id)
+  IgnoreErrorsStream(std::unique_ptr<Stream> below, int64_t limit, StageId id)
       : StreamOn(std::move(below)), limit_(limit), id_(id) {}
   void begin(uint64_t epoch) override {
     StreamOn::begin(epoch);
@@ -164,7 +174,7 @@ class IgnoreErrorsStream : public StreamOn {
         throw;  // the watchdog ends the wait: no fault of an element
       } catch (...) {
         if (++skipped_ > limit_) throw;
-        add(worker.counters(id_).skipped, 1);
+        add(worker.counters(id_.number).skipped, 1);
         worker.failed_stage = -1;
       }
     }
@@ -180,7 +190,7 @@ class IgnoreErrorsStream : public StreamOn {
 
  private:
   const int64_t limit_;
-  const int id_;
+  const StageId id_;
   int64_t skipped_ = 0;
 };
 
@@ -198,7 +208,7 @@ bool is_io_error() {
 
 // Calls f again after errors of files and devices, waiting twice as long each time.
 template <class F>
-auto retried(const RetryOptions& options, Worker& worker, int id, F&& f) {
+auto retried(const RetryOptions& options, Worker& worker, const StageId& id, F&& f) {
   double wait = options.backoff_seconds;
   for (int attempt = 1;; ++attempt) {
     try {
@@ -213,7 +223,7 @@ auto retried(const RetryOptions& options, Worker& worker, int id, F&& f) {
                                                                             std::chrono::milliseconds(20)));
       }
       worker.failed_stage = -1;
-      add(worker.counters(id).retried, 1);
+      add(worker.counters(id.number).retried, 1);
     }
     wait *= 2;
   }
@@ -221,7 +231,7 @@ auto retried(const RetryOptions& options, Worker& worker, int id, F&& f) {
 
 class RetryIndexed : public Indexed {
  public:
-  RetryIndexed(std::unique_ptr<Indexed> below, RetryOptions options, int id)
+  RetryIndexed(std::unique_ptr<Indexed> below, RetryOptions options, StageId id)
       : below_(std::move(below)), options_(options), id_(id) {}
   int64_t size() const override { return below_->size(); }
   void get(int64_t index, uint64_t epoch, Worker& worker, Element& out) override {
@@ -234,12 +244,12 @@ class RetryIndexed : public Indexed {
  private:
   std::unique_ptr<Indexed> below_;
   const RetryOptions options_;
-  const int id_;
+  const StageId id_;
 };
 
 class RetryStream : public StreamOn {
  public:
-  RetryStream(std::unique_ptr<Stream> below, RetryOptions options, int id)
+  RetryStream(std::unique_ptr<Stream> below, RetryOptions options, StageId id)
       : StreamOn(std::move(below)), options_(options), id_(id) {}
   bool next(Worker& worker, Element& out) override {
     return retried(options_, worker, id_, [&] {
@@ -250,7 +260,7 @@ class RetryStream : public StreamOn {
 
  private:
   const RetryOptions options_;
-  const int id_;
+  const StageId id_;
 };
 
 class RetryStage : public StageOf<RetryStage> {
@@ -274,7 +284,7 @@ class RetryStage : public StageOf<RetryStage> {
 // A stage that is a stream whatever its input: told by how to make it.
 class SimpleStreamStage : public StageOf<SimpleStreamStage> {
  public:
-  using Make = std::function<std::unique_ptr<Stream>(std::unique_ptr<Stream>, int id)>;
+  using Make = std::function<std::unique_ptr<Stream>(std::unique_ptr<Stream>, StageId id)>;
   struct Traits {
     std::string name, code = {};
     bool keeps_size = false, keeps_specs = false, user_code = false;
@@ -308,27 +318,27 @@ class SimpleStreamStage : public StageOf<SimpleStreamStage> {
 StagePtr filter_stage(StagePtr input, std::function<bool(const Element&)> keep, std::string code) {
   return std::make_shared<SimpleStreamStage>(std::move(input),
                                              SimpleStreamStage::Traits{"filter()", std::move(code), false, true, true},
-                                             [keep = std::move(keep)](std::unique_ptr<Stream> below, int id) {
+                                             [keep = std::move(keep)](std::unique_ptr<Stream> below, StageId id) {
                                                return std::make_unique<FilterStream>(std::move(below), keep, id);
                                              });
 }
 StagePtr scan_stage(StagePtr input, Element initial, ScanFunction f, std::string code) {
   return std::make_shared<SimpleStreamStage>(
       std::move(input), SimpleStreamStage::Traits{"scan()", std::move(code), true, false, true},
-      [initial = std::move(initial), f = std::move(f)](std::unique_ptr<Stream> below, int id) {
+      [initial = std::move(initial), f = std::move(f)](std::unique_ptr<Stream> below, StageId id) {
         return std::make_unique<ScanStream>(std::move(below), initial, f, id);
       });
 }
 StagePtr unbatch_stage(StagePtr input) {
   return std::make_shared<SimpleStreamStage>(
       std::move(input), SimpleStreamStage::Traits{"unbatch()"},
-      [](std::unique_ptr<Stream> below, int) { return std::make_unique<UnbatchStream>(std::move(below)); });
+      [](std::unique_ptr<Stream> below, const StageId&) { return std::make_unique<UnbatchStream>(std::move(below)); });
 }
 StagePtr ignore_errors_stage(StagePtr input, int64_t limit) {
   if (limit < 0) fail<ValueError>("ignore_errors", "the limit must not be negative, got {}", limit);
   return std::make_shared<SimpleStreamStage>(
       std::move(input), SimpleStreamStage::Traits{fmt::format("ignore_errors({})", limit), {}, false, true},
-      [limit](std::unique_ptr<Stream> below, int id) {
+      [limit](std::unique_ptr<Stream> below, StageId id) {
         return std::make_unique<IgnoreErrorsStream>(std::move(below), limit, id);
       });
 }

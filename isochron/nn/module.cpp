@@ -1,26 +1,12 @@
 #include "isochron/nn/module.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
 #include <set>
 #include <typeinfo>
 
+#include "isochron/base/demangled.h"
+
 namespace isochron::nn {
-namespace {
-
-// "Net" of a type written `ns::Net`.
-std::string class_name(const Module& module) {
-  const char* mangled = typeid(module).name();
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(mangled, nullptr, nullptr, &status),
-                                                         &std::free);
-  const std::string name = status == 0 ? text.get() : mangled;
-  const size_t colon = name.rfind("::");
-  return colon == std::string::npos ? name : name.substr(colon + 2);
-}
-
-}  // namespace
 
 // What the copies of a module share.
 struct Module::State {
@@ -81,7 +67,7 @@ struct Module::State {
 Module::Module() : state_(std::make_shared<State>()) {}
 
 Tensor Module::forward(Tensor) {
-  fail<StateError>(class_name(*this), "has no forward(Tensor): define `Tensor forward(Tensor x) override`");
+  fail<StateError>(class_name_of(typeid(*this)), "has no forward(Tensor): define `Tensor forward(Tensor x) override`");
 }
 
 std::vector<std::pair<std::string, Variable>> Module::named_parameters() const {
@@ -167,7 +153,8 @@ IncompatibleKeys Module::load_state_dict(const std::vector<std::pair<std::string
     match.extra.clear();
   }
   if (const std::string report = match.report(); !report.empty())
-    fail<ValueError>("load_state_dict", "the state does not fit {}; nothing was loaded{}", class_name(*this), report);
+    fail<ValueError>("load_state_dict", "the state does not fit {}; nothing was loaded{}", class_name_of(typeid(*this)),
+                     report);
   match.take();
   return keys;
 }
@@ -178,7 +165,7 @@ void Module::train(bool on) {
 bool Module::is_training() const { return state_->training; }
 
 std::string Module::summary() const {
-  state_->type = class_name(*this);
+  state_->type = class_name_of(typeid(*this));
   std::string text;
   state_->print(text, "");
   int64_t trainable = 0;
@@ -193,7 +180,7 @@ void Module::add_module(const std::string& name, const Module& module, std::shar
   state_->check_name("register_module", name);
   if (module.state_->holds(state_.get()))
     fail<ValueError>("register_module", "\"{}\" is or holds the module it is registered in", name);
-  module.state_->type = class_name(module);
+  module.state_->type = class_name_of(typeid(module));
   state_->children.push_back({name, module.state_, std::move(handle)});
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "isochron/tensor/tensor.h"
 
@@ -26,6 +27,24 @@ struct RandomKey {
 RandomKey next_random_key();
 // The same numbers at every call.
 RandomKey fixed_random_key(uint64_t seed);
+
+// While it lives, this thread has a seed and a counter of its own: what is drawn follows from `seed` and the order of
+// random calls inside, whatever other threads draw meanwhile. All of the above but random_counter() go by it.
+class LocalRandom {
+ public:
+  explicit LocalRandom(uint64_t seed) : seed_(seed), outer_(std::exchange(current_, this)) {}
+  ~LocalRandom() { current_ = outer_; }
+  LocalRandom(const LocalRandom&) = delete;
+
+ private:
+  friend void set_seed(uint64_t seed);
+  friend uint64_t get_seed();
+  friend uint64_t take_random_streams(uint64_t count);
+  // Data sets open a scope for every element: it has to cost next to nothing.
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local LocalRandom* current_;
+  uint64_t seed_, counter_ = 0;
+  LocalRandom* outer_;
+};
 
 // While it lives, next_random_key() on this thread hands out offsets of one key, `key`.
 class TracedRandomKeys {

@@ -35,7 +35,7 @@ class Recording;
 // Which steps are recorded, as in PyTorch: `skip_first` steps are left out, then `wait` unrecorded steps, `warmup`
 // recorded and dropped, `active` recorded, and so on `repeat` times (0: to the end). active = 0: everything.
 struct Schedule {
-  int skip_first = 0, wait = 0, warmup = 0, active = 0, repeat = 0;
+  int wait = 0, warmup = 0, active = 0, repeat = 0, skip_first = 0;
 };
 
 struct ProfileOptions {

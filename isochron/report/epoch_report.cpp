@@ -78,7 +78,7 @@ std::string reasons(const Epoch& slow, const Epoch& fast) {
     if ((named += seconds) > 0.95 * extra) break;
   }
   if (!text.empty()) return text;
-  return phases_known(slow) ? "no single phase stands out" : "the record does not say on what";
+  return phases_known(slow) ? "no single phase stands out" : "the record does not say why";
 }
 
 class Table {
@@ -205,9 +205,11 @@ std::string EpochReport::first_epoch_sentence() const {
   // Logs round, and no two epochs are alike: only what exceeds both is a difference.
   const double noise = std::max({0.01 * spread.median, first.resolution, later.front().resolution});
   if (std::fabs(extra) <= noise) return text + ": no difference worth explaining.";
-  if (extra < 0)
-    return text + ": the later ones are slower, so nothing at the start is to blame; theirs is " +
-           reasons(typical_, first) + ".";
+  if (extra < 0) {
+    const std::string why = reasons(typical_, first);
+    return fmt::format("{}: the later ones are slower, so nothing at the start is to blame; {}{}.", text,
+                       why.starts_with('+') ? "theirs is " : "", why);
+  }
   if (first.seconds <= spread.high && !phases_known(first)) return text + ", which is within the spread of the others.";
   return text + ": " + reasons(first, typical_) + ".";
 }

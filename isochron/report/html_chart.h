@@ -17,8 +17,10 @@ struct BarRow {
 };
 std::string bar_chart_html(const std::vector<BarRow>& rows);
 
-// A curve over time with marks (epochs' beginnings) behind it.
+// A curve over time with marks (epochs' beginnings) behind it; both axes begin at 0.
 std::string curve_svg(const std::vector<std::pair<double, double>>& points, const std::vector<double>& marks,
                       double end);
+// A curve that fills its picture from the first point to the last and from the lowest to the highest.
+std::string fitted_curve_svg(const std::vector<std::pair<double, double>>& points);
 
 }  // namespace isochron

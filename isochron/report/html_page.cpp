@@ -25,13 +25,13 @@ h1{font-size:1.45rem;line-height:1.3;margin:0 0 .4rem}h2{font-size:1.05rem;margi
 .bars .bar{display:flex;height:1.05rem;border-radius:.2rem;overflow:hidden;background:var(--card)}.bars .bar i{display:block;height:100%}.bars .value{font-variant-numeric:tabular-nums}
 .part-0{background:var(--c0)}.part-1{background:var(--c1)}.part-2{background:var(--c2)}.part-3{background:var(--c3)}.part-4{background:var(--c4)}.part-5{background:var(--c5)}.part-6{background:var(--c6)}.part-7{background:var(--c7)}.part-8{background:var(--c8)}.part-9{background:var(--c9)}.bars .open{width:12%;border:1px dashed var(--c1)}
 .curve{display:block;width:100%;height:70px;background:var(--card);border-radius:.3rem}.curve line{stroke:var(--line);vector-effect:non-scaling-stroke}.curve polyline{fill:none;stroke:var(--c0);stroke-width:1.5;vector-effect:non-scaling-stroke}
-.legend{font-size:.85rem;color:var(--soft)}.legend span{white-space:nowrap;margin-right:.9em}.legend i{display:inline-block;width:.8em;height:.8em;border-radius:.15em;margin-right:.35em;vertical-align:-.05em}
+.legend{font-size:.85rem;color:var(--soft)}.legend span{display:inline-block;max-width:100%;margin-right:.9em}.legend i{display:inline-block;width:.8em;height:.8em;border-radius:.15em;margin-right:.35em;vertical-align:-.05em}
 .card{background:var(--card);border:1px solid var(--line);border-radius:.5rem;padding:.8rem 1rem;margin:.8rem 0}.card h3{margin:0;font-size:1rem}
 .card .numbers{color:var(--soft);font-size:.85rem}.card ul{margin:.5rem 0 .5rem 1.1rem;padding:0}.card code,.fix code{background:var(--paper);padding:0 .25em;border-radius:.2em}
 table{border-collapse:collapse;width:100%;font-size:.9rem}td,th{text-align:right;padding:.25rem .5rem;border-bottom:1px solid var(--line)}td:first-child,th:first-child{text-align:left;word-break:break-all}
 table.plain td,table.plain th{white-space:nowrap}.scroll{overflow-x:auto}.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(8.5rem,1fr));gap:.6rem;margin:1rem 0}.tiles div{background:var(--card);border:1px solid var(--line);border-radius:.5rem;padding:.5rem .8rem}.tiles b{display:block;font-size:1.15rem;font-variant-numeric:tabular-nums}.tiles span{color:var(--soft);font-size:.8rem}
 footer{margin-top:2.5rem;color:var(--soft);font-size:.8rem}
-@media(max-width:30rem){body{padding:1.2rem .8rem}table{font-size:.78rem}td,th{padding:.25rem .3rem}}
+@media(max-width:30rem){body{padding:1.2rem .8rem}table{font-size:.78rem}td,th{padding:.25rem .3rem}table.plain th{white-space:normal}}
 )";
 
 // `code` in advice becomes code.

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "isochron/base/escape.h"
@@ -69,7 +70,8 @@ std::string first_epoch(const RunRecord& run) {
   if (run.epochs.size() < 2 || phases_shown(run).empty()) return "";
   const Epoch& first = run.epochs.front();
   std::string out = fmt::format(
-      "<h2>The first epoch, explained</h2><div class=\"scroll\"><table class=\"plain\"><tr><th>phase</th><th>epoch "
+      "<h2>The first epoch, explained</h2><div class=\"scroll fits\"><table "
+      "class=\"plain\"><tr><th>phase</th><th>epoch "
       "{}</th><th>later, median</th><th>difference</th></tr>",
       first.index);
   const auto later = [&](auto value) {
@@ -117,8 +119,15 @@ std::string metrics(const RunRecord& run) {
   for (const Epoch& epoch : run.epochs)
     for (const auto& [name, value] : epoch.metrics) values[name].emplace_back(epoch.index, value);
   std::string out;
-  for (const auto& [name, points] : values)
-    if (points.size() >= 3) out += curve(fmt::format("{}: {:.4g} at the end", name, points.back().second), points, {});
+  for (auto& [name, points] : values) {
+    const double last = points.back().second;
+    std::erase_if(points, [](const auto& point) { return !std::isfinite(point.second); });
+    if (points.size() < 3) continue;
+    const auto [lowest, highest] = std::minmax_element(
+        points.begin(), points.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    out += fmt::format("<p class=\"legend\">{}: {:.4g} at the end, from {:.4g} to {:.4g}</p>{}", markup_escaped(name),
+                       last, lowest->second, highest->second, fitted_curve_svg(points));
+  }
   return out.empty() ? out : "<h2>Metrics by epoch</h2>" + out;
 }
 

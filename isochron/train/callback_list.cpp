@@ -1,26 +1,12 @@
 #include "isochron/train/callback_list.h"
 
-#include <cxxabi.h>
-
-#include <cstdlib>
 #include <mutex>
 #include <set>
-#include <typeinfo>
+
+#include "isochron/base/demangled.h"
 
 namespace isochron {
 namespace {
-
-// "CSVLogger": the class without its namespaces and template arguments.
-std::string class_of(const Callback& callback) {
-  const char* mangled = typeid(callback).name();
-  int status = 0;
-  char* text = abi::__cxa_demangle(mangled, nullptr, nullptr, &status);
-  std::string name = status == 0 ? text : mangled;
-  std::free(text);
-  name = name.substr(0, name.find('<'));
-  const size_t colon = name.rfind("::");
-  return colon == std::string::npos ? name : name.substr(colon + 2);
-}
 
 const char* kept_for_good(std::string name) {
   static std::mutex mutex;
@@ -35,7 +21,8 @@ CallbackList::CallbackList(const std::vector<std::shared_ptr<Callback>>& callbac
     : callbacks_(callbacks), epoch_ns_(callbacks.size(), 0) {
   std::map<std::string, int> seen;
   for (const auto& callback : callbacks_) {
-    const std::string name = class_of(*callback);
+    const Callback& object = *callback;
+    const std::string name = class_name_of(typeid(object));
     const int times = ++seen[name];
     names_.push_back(kept_for_good(times > 1 ? fmt::format("{} {}", name, times) : name));
     needs_batch_logs_ |= callback->needs_batch_logs();

@@ -23,17 +23,21 @@
 namespace isochron {
 namespace {
 
-bool contains(const std::string& text, std::initializer_list<const char*> parts) {
-  return std::any_of(parts.begin(), parts.end(),
-                     [&](const char* part) { return text.find(part) != std::string::npos; });
+// Where the last of these words begins, counted from 1; 0: nowhere.
+size_t last_of(const std::string& text, std::initializer_list<const char*> words) {
+  size_t last = 0;
+  for (const char* word : words) last = std::max(last, text.rfind(word) + 1);
+  return last;
 }
 
+// The last word counts: in "score_mean_absolute_error" the output is called score.
 bool smaller_is_better(const std::string& who, const std::string& metric, MonitorMode mode) {
   if (mode != MonitorMode::automatic) return mode == MonitorMode::min;
-  if (contains(metric, {"acc", "auc", "AUC", "precision", "recall", "f1", "score", "top_k", "similarity"}))
-    return false;
-  if (contains(metric, {"loss", "error", "mse", "mae", "mape", "entropy", "divergence", "hinge", "poisson"}))
-    return true;
+  const size_t up = last_of(metric, {"acc", "auc", "AUC", "precision", "recall", "f1", "score", "top_k", "similarity",
+                                     "io_u", "iou", "sensitivity", "specificity", "correlation"});
+  const size_t down =
+      last_of(metric, {"loss", "error", "mse", "mae", "mape", "entropy", "divergence", "hinge", "poisson", "logcosh"});
+  if (up != down) return down > up;
   fail<ValueError>(
       who, "can't tell whether \"{}\" gets better by rising or by falling: pass .mode = MonitorMode::min or max",
       metric);
@@ -59,9 +63,10 @@ double logs_value(const Logs& logs, const std::string& name) {
   return std::nan("");
 }
 
-Monitor::Monitor(std::string who, std::string metric, MonitorMode mode, double min_delta)
+Monitor::Monitor(std::string who, std::string metric, MonitorMode mode, double min_delta, std::string without)
     : who_(std::move(who)),
       metric_(std::move(metric)),
+      without_(std::move(without)),
       less_(smaller_is_better(who_, metric_, mode)),
       min_delta_(std::abs(min_delta)) {}
 
@@ -73,7 +78,7 @@ std::optional<double> Monitor::value(const Logs& logs) {
   }
   if (!warned_)
     log_line(LogLevel::warning, who_,
-             fmt::format("there is no \"{}\" to go by; available: {}", metric_, joined(names)));
+             fmt::format("there is no \"{}\" to go by, so {}; available: {}", metric_, without_, joined(names)));
   warned_ = true;
   return std::nullopt;
 }
@@ -84,7 +89,8 @@ bool Monitor::improves(double value, std::optional<double> than) const {
 }
 
 EarlyStopping::EarlyStopping(Options options)
-    : options_(std::move(options)), monitor_("EarlyStopping", options_.monitor, options_.mode, options_.min_delta) {
+    : options_(std::move(options)),
+      monitor_("EarlyStopping", options_.monitor, options_.mode, options_.min_delta, "training is not ended early") {
   check_epochs("EarlyStopping", "patience", options_.patience);
   check_epochs("EarlyStopping", "start_from_epoch", options_.start_from_epoch);
 }
@@ -144,7 +150,8 @@ void EarlyStopping::load_state(const StateDict& state) {
 }
 
 ReduceLROnPlateau::ReduceLROnPlateau(Options options)
-    : options_(std::move(options)), monitor_("ReduceLROnPlateau", options_.monitor, options_.mode, options_.min_delta) {
+    : options_(std::move(options)),
+      monitor_("ReduceLROnPlateau", options_.monitor, options_.mode, options_.min_delta, "the learning rate stays") {
   if (!(options_.factor >= 0 && options_.factor < 1))
     fail<ValueError>("ReduceLROnPlateau", "needs a factor of at least 0 and below 1, got {}", options_.factor);
   check_epochs("ReduceLROnPlateau", "patience", options_.patience);
@@ -152,6 +159,9 @@ ReduceLROnPlateau::ReduceLROnPlateau(Options options)
 }
 
 void ReduceLROnPlateau::on_train_begin(const Logs&) {
+  // A rate that can't be set is told now, not when it is to change hours later.
+  Optimizer& optimizer = model()->optimizer();
+  optimizer.set_learning_rate(optimizer.learning_rate());
   wait_ = cooldown_ = 0;
   best_.reset();
 }

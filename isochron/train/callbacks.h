@@ -1,7 +1,7 @@
 // The callbacks Keras users reach for, with Keras' names, defaults and rules.
 //
 //   model.fit(x, y, {.epochs = 100, .validation_split = 0.1, .callbacks = {
-//       std::make_shared<EarlyStopping>({.monitor = "val_loss", .patience = 3, .restore_best_weights = true}),
+//       std::make_shared<EarlyStopping>(EarlyStopping::Options{.patience = 3, .restore_best_weights = true}),
 //       std::make_shared<CSVLogger>("log.csv")}});
 //
 // Epochs count from 0 in code and from 1 in messages and files of ours; CSVLogger keeps Keras' count from 0.
@@ -18,21 +18,23 @@
 
 namespace isochron {
 
-// Which way a metric gets better. `automatic` goes by its name: losses and errors down, accuracies and scores up.
+// Which way a metric gets better. `automatic` goes by the last word of its name that tells: losses and errors down,
+// accuracies and scores up.
 enum class MonitorMode { automatic, min, max };
 
 // Judges a sequence of values of one metric. ValueError for a name whose direction `automatic` can't tell.
 class Monitor {
  public:
-  Monitor(std::string who, std::string metric, MonitorMode mode, double min_delta);
+  // `without`: what follows where the metric is missing, for the warning.
+  Monitor(std::string who, std::string metric, MonitorMode mode, double min_delta, std::string without);
   // The metric in these logs; nothing, and a warning the first time, when it is not there.
   std::optional<double> value(const Logs& logs);
-  // Better by more than min_delta; anything is better than no value.
+  // Better by more than min_delta; any number is better than no value, NaN is not.
   bool improves(double value, std::optional<double> than) const;
   const std::string& metric() const { return metric_; }
 
  private:
-  std::string who_, metric_;
+  std::string who_, metric_, without_;
   bool less_;
   double min_delta_;
   bool warned_ = false;
@@ -72,7 +74,7 @@ class EarlyStopping : public Callback {
   std::vector<Tensor> best_weights_;
 };
 
-// Lowers the learning rate when a metric has stopped improving. StateError at its first change when the optimizer
+// Lowers the learning rate when a metric has stopped improving. StateError before the first step when the optimizer
 // follows a schedule.
 class ReduceLROnPlateau : public Callback {
  public:

@@ -81,6 +81,11 @@ void check_checkpoint_path(const std::string& filepath) {
   }
 }
 
+bool names_batch(const std::string& filepath) {
+  const std::vector<Part> parts = parts_of(filepath);
+  return std::any_of(parts.begin(), parts.end(), [](const Part& part) { return part.name == "batch"; });
+}
+
 std::string checkpoint_path(const std::string& filepath, int epoch, int64_t batch, const Logs& logs) {
   std::string out;
   for (const Part& part : parts_of(filepath)) {

@@ -20,7 +20,7 @@ struct CheckpointSummary {
   double write_seconds = 0;       // in the writer's thread
   std::string newest;             // path of the last one on disk
   bool last_on_disk = true;       // the last save that was asked for
-  std::string problem;            // why it is not
+  std::string problem;            // why it is not; empty where keep_best did not want it
 };
 
 class History {

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <set>
 
-#include "isochron/base/clock.h"
 #include "isochron/base/seconds_text.h"
 #include "isochron/base/try_print.h"
 #include "isochron/checkpoint/state_dict.h"
@@ -70,8 +69,14 @@ ModelCheckpoint::ModelCheckpoint(std::string filepath, Options options)
     fail<ValueError>("ModelCheckpoint", "period counts epochs: it goes with save_freq \"epoch\", not with {} steps",
                      options_.save_freq.steps());
   check_checkpoint_path(filepath_);
+  if (options_.save_freq.by_epoch() && names_batch(filepath_))
+    fail<ValueError>("ModelCheckpoint",
+                     "\"{}\": at the end of an epoch there is no batch to put into the name; save every so many steps "
+                     "(save_freq), or name the epoch",
+                     filepath_);
   if (options_.save_best_only || options_.keep_best > 0)
-    monitor_.emplace("ModelCheckpoint", options_.monitor, options_.mode, 0);
+    monitor_.emplace("ModelCheckpoint", options_.monitor, options_.mode, 0,
+                     options_.save_best_only ? "nothing is saved" : "none counts as the best");
 }
 
 void ModelCheckpoint::on_train_begin(const Logs&) {
@@ -80,8 +85,9 @@ void ModelCheckpoint::on_train_begin(const Logs&) {
   since_last_ = 0;
   expected_ = false;
   generations_.clear();
-  began_ns_ = unix_ns();
-  remove_leftovers(parent_of(filepath_.substr(0, filepath_.find('{'))));
+  const std::string folder = parent_of(filepath_.substr(0, filepath_.find('{')));
+  began_ns_ = save_clock_ns(folder);
+  remove_leftovers(folder);
 }
 
 bool ModelCheckpoint::to_file() const { return options_.save_weights_only || names_model_file(filepath_); }

@@ -92,7 +92,7 @@ class ModelCheckpoint : public Callback {
   std::optional<Monitor> monitor_;  // where one is needed
   std::optional<double> best_;
   int64_t since_last_ = 0;               // epochs or steps
-  int64_t began_ns_ = 0;                 // the run, in Unix time, whatever it has been resumed from
+  int64_t began_ns_ = 0;                 // the run, by save_clock_ns(), whatever it has been resumed from
   std::vector<Generation> generations_;  // oldest first
   bool expected_ = false;
 };

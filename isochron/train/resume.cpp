@@ -1,10 +1,9 @@
 #include "isochron/train/resume.h"
 
-#include <cxxabi.h>
-
-#include <typeinfo>
+#include <filesystem>
 
 #include "isochron/base/clock.h"
+#include "isochron/base/demangled.h"
 #include "isochron/base/log.h"
 #include "isochron/base/seconds_text.h"
 #include "isochron/base/threads.h"
@@ -30,6 +29,10 @@ bool Resume::look_in(const std::string& path, bool must) {
     spent_ns_ = monotonic_ns() - begin_ns_;
     return true;
   }
+  std::error_code failed;
+  if (must && std::filesystem::is_regular_file(path, failed))
+    fail<FileError>("resume", "{} is a file, and a checkpoint is a folder; load_weights() and load_model() read files",
+                    path);
   if (must)
     fail<FileError>("resume", "{}: there is no valid checkpoint{}", path,
                     rejected.empty() ? "" : "; " + rejected.front());
@@ -62,10 +65,7 @@ void each_by_class(const std::vector<std::shared_ptr<Callback>>& callbacks, F&& 
   std::map<std::string, int> seen;
   for (const auto& callback : callbacks) {
     const Callback& object = *callback;
-    const char* mangled = typeid(object).name();
-    int failed = 0;
-    const std::unique_ptr<char, void (*)(void*)> name(abi::__cxa_demangle(mangled, nullptr, nullptr, &failed), free);
-    const std::string kind = name ? name.get() : mangled;
+    const std::string kind = demangled(typeid(object).name());
     f(*callback, fmt::format("callbacks/{}.{}", kind, seen[kind]++));
   }
 }

@@ -1,6 +1,6 @@
 #include "isochron/train/saver.h"
 
-#include <cstdio>
+#include <filesystem>
 
 #include "isochron/base/clock.h"
 #include "isochron/base/log.h"
@@ -95,12 +95,19 @@ void Saver::deliver() {
   }
 }
 
+void Saver::remove(std::vector<std::string> paths) {
+  for (const std::string& path : paths) std::erase(written_, path);
+  writer_.remove(std::move(paths));
+}
+
 void Saver::tell(const SaveOutcome& outcome) {
   summary_.write_seconds += outcome.seconds;
   if (outcome.saved) {
     ++summary_.saved;
     summary_.bytes += outcome.written_bytes;
-    summary_.newest = outcome.info.path;
+    last_ = outcome.info.path;
+    std::erase(written_, last_);
+    written_.push_back(last_);
     if (Timeline* timeline = Timeline::current()) timeline->count("checkpoint_bytes", outcome.written_bytes);
     if (failing_)
       log_line(LogLevel::warning, "checkpoint", fmt::format("{} is on disk; saving works again", outcome.info.path));
@@ -128,13 +135,22 @@ std::string Saver::finish() {
     deliver();
     writer_.finish();  // removals that were asked for just now
   }
+  const bool kept = !written_.empty() && written_.back() == last_;
+  std::error_code failed;
+  std::erase_if(written_, [&](const std::string& path) { return !std::filesystem::exists(path, failed); });
+  summary_.newest = written_.empty() ? "" : written_.back();
+  if (summary_.last_on_disk && summary_.newest != last_) {
+    summary_.last_on_disk = false;
+    if (kept) summary_.problem = fmt::format("{} was written, and somebody removed it", last_);
+  }
   const int64_t saves = std::max<int64_t>(1, summary_.saved);
   std::string text = fmt::format("{} written, {}, {} of training each", summary_.saved, bytes_text(summary_.bytes),
                                  seconds_text(summary_.stall_seconds / static_cast<double>(saves)));
   if (Timeline* timeline = Timeline::current()) timeline->fact("checkpoint.summary", text, "fit");
   if (summary_.last_on_disk) return fmt::format("checkpoints: {}; the last one is on disk: {}", text, summary_.newest);
-  return fmt::format("the last state is NOT on disk: {}; newest on disk: {}", summary_.problem,
-                     summary_.newest.empty() ? "none" : summary_.newest);
+  const std::string newest = summary_.newest.empty() ? "none" : summary_.newest;
+  if (summary_.problem.empty()) return fmt::format("checkpoints: {}; the newest of those kept: {}", text, newest);
+  return fmt::format("the last state is NOT on disk: {}; newest on disk: {}", summary_.problem, newest);
 }
 
 }  // namespace isochron

@@ -15,7 +15,7 @@ class Saver {
   void expect(bool weights_only);
   bool busy() const { return writer_.busy(); }
   void request(SaveRequest request) { requests_.push_back(std::move(request)); }
-  void remove(std::vector<std::string> paths) { writer_.remove(std::move(paths)); }
+  void remove(std::vector<std::string> paths);
 
   // Between steps, after the callbacks: takes the copy that was asked for, if any. `complete` adds what is fit's own.
   template <class F>
@@ -27,7 +27,8 @@ class Saver {
   }
   // Tells the outcomes of saves to those who asked.
   void deliver();
-  // Waits for the writer, and delivers. The last word: whether the last state is on disk; empty when nothing was saved.
+  // Waits for the writer, and delivers. The last word: whether the last state is on disk (where it should be and is
+  // not, summary().problem is not empty); empty when nothing was saved.
   std::string finish();
   const CheckpointSummary& summary() const { return summary_; }
 
@@ -46,6 +47,8 @@ class Saver {
   std::map<int64_t, Open> open_;  // by id
   NamedVariables variables_;      // of the whole state, found once
   int64_t last_id_ = 0;
+  std::vector<std::string> written_;  // and not removed since, the newest last
+  std::string last_;                  // of them all, removed or not
   bool failing_ = false, told_stall_ = false;
   CheckpointSummary summary_;
   AsyncWriter writer_;  // last: it ends first

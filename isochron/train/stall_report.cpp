@@ -11,6 +11,7 @@
 #include "isochron/base/memory_info.h"
 #include "isochron/base/native_stack.h"
 #include "isochron/base/seconds_text.h"
+#include "isochron/base/thread_clock.h"
 #include "isochron/data/activity.h"
 #include "isochron/exec/running_call.h"
 
@@ -19,14 +20,21 @@ namespace {
 
 // No sign of life for so long: not merely slow.
 constexpr double kSilence = 2;
-constexpr double kBusy = 0.5;  // of a CPU
 
-std::string thread_text(const ThreadState& thread, double busy) {
+// The shares of its time in which a thread had a core, and in which it was ready to run and got none.
+struct CoreShare {
+  double busy = 0, delayed = 0;
+  // Of the time it could have slept in, it ran for more than half.
+  bool computes() const { return busy > 0.5 * (1 - delayed); }
+};
+
+std::string thread_text(const ThreadState& thread, const CoreShare& share = {}) {
   std::string text = fmt::format("thread {} ({})", thread.tid, thread.name);
-  if (busy > kBusy)
-    text += fmt::format(", computing ({:.0f} % of a CPU)", busy * 100);
+  if (share.computes())
+    text += fmt::format(", computing ({:.0f} % of a CPU{})", share.busy * 100,
+                        share.delayed > 0.1 ? fmt::format(", waiting for one {:.0f} %", share.delayed * 100) : "");
   else if (thread.state == 'R')  // it has just woken, or waits for a core
-    text += fmt::format(", runnable ({:.0f} % of a CPU)", busy * 100);
+    text += fmt::format(", runnable ({:.0f} % of a CPU)", share.busy * 100);
   else if (thread.state == 'D')
     text += ", waiting for a disk";
   else
@@ -94,7 +102,7 @@ void Stall::look(int64_t now) {
       return;
     }
     moved = moved || !first;
-    threads[tid] = {std::move(stage), element, now, thread_state(tid).cpu_seconds};
+    threads[tid] = {std::move(stage), element, now, thread_state(tid).cpu_seconds, run_delay_ns(tid)};
   };
   for (const data::Activity& thread : data::pipeline_activity()) {
     if (thread.waiting) continue;
@@ -130,16 +138,18 @@ std::string Stall::report(int64_t now, const StallPlace& place, OnStall action) 
   for (const data::Activity& thread : data::pipeline_activity())
     if (!thread.waiting && activity.phase == Phase::input && !maker) maker = thread;
   const ThreadState suspect = thread_state(maker ? maker->thread_id : tid_);
-  double busy = 0;
-  if (const auto at = threads_.find(suspect.tid); at != threads_.end())
-    busy = std::clamp(
-        (suspect.cpu_seconds - at->second.cpu_seconds) / std::max(0.01, seconds_between(at->second.since_ns, now)), 0.,
-        1.);
+  CoreShare share;
+  if (const auto at = threads_.find(suspect.tid); at != threads_.end()) {
+    const double seconds = std::max(0.01, seconds_between(at->second.since_ns, now));
+    share.busy = std::clamp((suspect.cpu_seconds - at->second.cpu_seconds) / seconds, 0., 1.);
+    share.delayed =
+        std::clamp(static_cast<double>(run_delay_ns(suspect.tid) - at->second.delay_ns) * 1e-9 / seconds, 0., 1.);
+  }
   const bool moves = alive_ns_ > 0 && seconds_between(alive_ns_, now) < kSilence;
 
   std::string text = fmt::format("no step has ended for {}", seconds_text(seconds_between(since_ns_, now)));
   if (place.steps > 0) text += fmt::format(" (they usually take {})", seconds_text(place.usual_step));
-  text += moves ? ": slow" : busy > kBusy ? ": it computes, and nothing moves" : ": stuck";
+  text += moves ? ": slow" : share.computes() ? ": it computes, and nothing moves" : ": stuck";
   if (place.epoch == 0)
     text += ", before the first epoch";
   else if (place.epoch_steps > 0)
@@ -157,14 +167,13 @@ std::string Stall::report(int64_t now, const StallPlace& place, OnStall action) 
                       maker ? fmt::format("{} has been at element {} for {}, ", maker->stage, maker->element,
                                           seconds_text(maker->seconds))
                             : "",
-                      thread_text(suspect, busy));
+                      thread_text(suspect, share));
   if (moves && maker) text += pace_text(now, maker->stage, place);
   text += stack_text(suspect.tid);
   text += machine_text();
   if (action == OnStall::dump)
     for (const ThreadState& thread : threads_of_process())
-      if (thread.tid != this_thread_id())
-        text += fmt::format("  {}\n{}", thread_text(thread, 0), stack_text(thread.tid));
+      if (thread.tid != this_thread_id()) text += fmt::format("  {}\n{}", thread_text(thread), stack_text(thread.tid));
   if (action == OnStall::abort)
     text += maker && maker->thread_id != tid_
                 ? "  the training ends here\n"

@@ -38,12 +38,14 @@ class Stall {
   int64_t begin_ns_ = 0;
   int64_t alive_ns_ = 0;  // when something was last seen to move; 0: never
   int64_t span_since_ns_ = 0;
-  // By thread: the element of a pipeline's stage it is at, and the CPU time it had used when it came to it.
+  // By thread: the element of a pipeline's stage it is at, and the CPU time it had used, and waited for, when it came
+  // to it.
   struct At {
     std::string stage;
     int64_t element = -1;
     int64_t since_ns = 0;
     double cpu_seconds = 0;
+    int64_t delay_ns = 0;
   };
   std::map<int, At> threads_;
   struct Pace {

@@ -45,11 +45,12 @@ void Model::compile(CompileOptions options) {
   if (std::none_of(losses.begin(), losses.end(), [](const AnyLoss& loss) { return bool(loss); }))
     fail<ValueError>("compile", "needs a loss, e.g. .loss = \"mse\"");
   // Training is certain to come: threads start while the user goes on, and room for optimizer state and gradients is
-  // made present; a guess while the weights are unknown.
+  // made present; a guess while the weights are unknown. What is too large for the reserve would leave it unused.
   ThreadTeam::global().start();
   constexpr int64_t kLeast = 2'500'000, kMost = 32'000'000;
   int64_t weights = 0;
-  for (const Variable& weight : trainable_variables()) weights += weight.spec().bytes();
+  for (const Variable& weight : trainable_variables())
+    if (const int64_t bytes = weight.spec().bytes(); 3 * bytes <= kMost) weights += bytes;
   reserve_pages(static_cast<size_t>(std::clamp(3 * weights, kLeast, kMost)));
   training_ = std::make_shared<TrainingState>(*this, std::move(options));
 }

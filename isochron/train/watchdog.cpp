@@ -25,7 +25,7 @@ struct Watchdog::Watched {
   Watched(Timeline& t, const std::atomic<int64_t>& p, WatchdogOptions o)
       : timeline(t), progress(p), options(std::move(o)), tid(this_thread_id()) {
     seen = progress.load(std::memory_order_relaxed);
-    seen_ns = looked_ns = monotonic_ns();
+    seen_ns = monotonic_ns();
   }
 
   double limit() const {
@@ -36,13 +36,16 @@ struct Watchdog::Watched {
   void look(int64_t now) {
     const int64_t count = progress.load(std::memory_order_relaxed);
     if (count != seen) {
-      const double since = seconds_between(looked_ns, now), gap = seconds_between(seen_ns, now);
-      const double step = (reports > 0 ? gap : since) / static_cast<double>(count - seen);
+      const double gap = seconds_between(seen_ns, now);
+      // What is under way now began after the last of these steps, maybe long ago.
+      const int64_t next_began = timeline.activity().since_ns;
+      const int64_t last_ended = next_began > seen_ns && next_began < now ? next_began : now;
+      const double step = seconds_between(seen_ns, last_ended) / static_cast<double>(count - seen);
       usual_step = steps == 0 ? step : usual_step + (step - usual_step) / 4;
       if (reports == 0 && steps > 0) longest_gap = std::max(longest_gap, gap - 0.25);
       steps += count - seen;
       seen = count;
-      seen_ns = now;
+      seen_ns = last_ended;
       reports = 0;
       next_report = 0;
       stall.reset();
@@ -51,7 +54,6 @@ struct Watchdog::Watched {
       stall->look(now);
       if (stall->known() && waited > std::max(limit(), next_report)) tell(now, waited);
     }
-    looked_ns = now;
   }
 
   void tell(int64_t now, double waited) {
@@ -92,7 +94,7 @@ struct Watchdog::Watched {
   std::atomic<bool> give_up{false};
 
   // Of the watching thread.
-  int64_t seen, seen_ns, looked_ns, steps = 0;
+  int64_t seen, seen_ns, steps = 0;
   double usual_step = 0, longest_gap = 0, next_report = 0;
   int reports = 0;
   std::optional<Stall> stall;

@@ -16,6 +16,7 @@
 #include "isochron/base/files.h"
 #include "isochron/base/run_folder.h"
 #include "isochron/checkpoint/async_writer.h"
+#include "isochron/checkpoint/manifest.h"
 #include "isochron/isochron.h"
 #include "tests/message_of.h"
 
@@ -131,6 +132,41 @@ TEST(Store, TellsIncompleteForeignAndNewerOnes) {
   EXPECT_THROW(save(folder.file("f"), 1), FileError);
   EXPECT_EQ(read_file(folder.file("f")), "a file");
   EXPECT_FALSE(read_newest_checkpoint(folder.path(), nullptr));
+}
+
+// What a crash may leave of one gives way to the next; anything else of that name does not.
+TEST(Store, TakesThePlaceOfItsOwnRemainsOnly) {
+  const TempFolder folder;
+  const std::string manifest = folder.file("c/manifest.json");
+  for (const std::string& left : {std::string(), std::string(4096, '\0')}) {
+    save(folder.file("c"), 1);
+    write_file(manifest, left);
+    EXPECT_THAT(message_of([&] { read_checkpoint(folder.file("c")); }), HasSubstr("manifest.json is empty"));
+    save(folder.file("c"), 2);
+    EXPECT_EQ(verify_checkpoint(folder.file("c")).epoch, 2);
+  }
+  fs::remove(manifest);
+  save(folder.file("c"), 3);
+  EXPECT_EQ(verify_checkpoint(folder.file("c")).epoch, 3);
+  write_file(folder.file("c/notes.txt"), "mine");
+  fs::remove(manifest);
+  EXPECT_THROW(save(folder.file("c"), 4), FileError);
+  fs::remove(folder.file("c/notes.txt"));
+  write_file(manifest, R"({"name": "an extension of a browser"})");
+  EXPECT_THROW(save(folder.file("c"), 4), FileError);
+}
+
+// As after a clock was set back: what lies there was saved tomorrow.
+TEST(Store, TheNewestIsTheOneWrittenLastWhateverTheClockSays) {
+  const TempFolder folder;
+  CheckpointInfo info = write_checkpoint(folder.file("a/c-1"), example(1).tensors(), {.epoch = 1});
+  info.saved_at_ns += int64_t{24} * 3600 * 1'000'000'000;
+  write_file(folder.file("a/c-1/manifest.json"), manifest_text(info, "state.safetensors"));
+  fs::rename(folder.file("a"), folder.file("run"));
+  for (const int64_t number : {2, 3}) {
+    save(folder.file("run/c-" + std::to_string(number)), number);
+    EXPECT_EQ(read_newest_checkpoint(folder.file("run"), nullptr)->info.epoch, number);
+  }
 }
 
 TEST(Store, ListsNewestFirstAndFallsBackBesideADamagedOne) {

@@ -73,7 +73,7 @@ with tempfile.TemporaryDirectory() as name:
     with open(cut / "state.safetensors", "r+b") as state:
         state.truncate(1000)
     refused(cut, "has 1000 bytes, its manifest says")
-    for content, words in ((b"", "foreign"), (b"{}", "foreign"), (b"[1]", "foreign"), (b"\xff\xfe\x00", "foreign"),
+    for content, words in ((b"", "empty"), (b"{}", "foreign"), (b"[1]", "foreign"), (b"\xff\xfe\x00", "foreign"),
                            (b'{"format": "isochron-checkpoint"}', "checksum"), (b"[" * 100_000, "foreign")):
         odd = copy()
         (odd / "manifest.json").write_bytes(content)

@@ -9,6 +9,7 @@
 #include "isochron/base/interrupt.h"
 #include "isochron/data/dataset.h"
 #include "isochron/ops/ops.h"
+#include "isochron/ops/random_key.h"
 #include "tests/data/collect.h"
 
 namespace isochron::data {
@@ -49,6 +50,35 @@ TEST(Stages, RepeatReshufflesEveryRound) {
   EXPECT_THAT(numbers(range(0).repeat()), ElementsAre());
   const std::vector<int64_t> rounds = numbers(range(100).shuffle(100, {.seed = 1}).repeat(2));
   EXPECT_NE(std::vector(rounds.begin(), rounds.begin() + 100), std::vector(rounds.begin() + 100, rounds.end()));
+}
+
+// Functions that draw random numbers: they follow from seed, stage, pass and element, not from who draws when.
+TEST(Stages, RandomNumbersInFunctionsFollowFromTheElement) {
+  const auto draw = [](int64_t) { return random_integers({}, 0, 1'000'000'000); };
+  const auto two_passes = [&](int64_t threads) {
+    set_seed(3);
+    const Dataset drawn = range(40).map(draw, {.num_parallel_calls = threads});
+    std::vector<int64_t> all = numbers(drawn);
+    const std::vector<int64_t> next = numbers(drawn);
+    EXPECT_NE(all, next);
+    all.insert(all.end(), next.begin(), next.end());
+    return all;
+  };
+  const std::vector<int64_t> one = two_passes(1);
+  EXPECT_EQ(std::set(one.begin(), one.end()).size(), 80u);
+  EXPECT_EQ(two_passes(3), one);
+  set_seed(3);
+  random_normal({5}).eval();  // somebody else's
+  EXPECT_EQ(numbers(range(40).map(draw)), std::vector(one.begin(), one.begin() + 40));
+  EXPECT_EQ(random_counter(), 1u);
+  // Two stages, and two data sets inside a stage, draw different numbers.
+  const Dataset pair = zip({range(40).map(draw), range(40).map(draw)});
+  EXPECT_NE(numbers(pair, 0), numbers(pair, 1));
+  const auto shuffled = [](int64_t) { return range(30).shuffle(30); };
+  const std::vector<int64_t> inside = numbers(range(2).flat_map(shuffled));
+  EXPECT_NE(std::vector(inside.begin(), inside.begin() + 30), std::vector(inside.begin() + 30, inside.end()));
+  EXPECT_EQ(numbers(range(2).flat_map(shuffled)), inside);
+  EXPECT_EQ(random_counter(), 1u);
 }
 
 TEST(Stages, ConcatenateZipEnumerate) {

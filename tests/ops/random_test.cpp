@@ -54,6 +54,28 @@ TEST(Random, ASeedOfItsOwnGivesTheSameNumbersAtEveryCallAndLeavesTheGlobalSequen
   EXPECT_EQ(random_counter(), counter);
 }
 
+TEST(Random, AThreadMayHaveASequenceOfItsOwn) {
+  set_seed(5);
+  const Tensor global = random_normal({10});
+  const uint64_t counter = random_counter();
+  const auto draw = [](uint64_t seed) {
+    const LocalRandom local(seed);
+    return std::pair(random_normal({10}), random_normal({10}));
+  };
+  const auto first = draw(7), again = draw(7), other = draw(8);
+  EXPECT_TRUE(same_elements(first.first, again.first));
+  EXPECT_TRUE(same_elements(first.second, again.second));
+  EXPECT_FALSE(same_elements(first.first, first.second));
+  EXPECT_FALSE(same_elements(first.first, other.first));
+  EXPECT_EQ(random_counter(), counter);
+  {
+    const LocalRandom local(7);
+    set_seed(5);
+    EXPECT_TRUE(same_elements(random_normal({10}), global));
+  }
+  EXPECT_EQ(get_seed(), 5u);
+}
+
 TEST(Random, TwoDrawsOfOneExpressionDiffer) {
   const Tensor difference = random_uniform({100}) - random_uniform({100});
   EXPECT_GT(max(abs(difference)).item(), 0.1);

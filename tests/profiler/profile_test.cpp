@@ -146,6 +146,8 @@ TEST(Profile, RecordsTheStepsOfItsSchedule) {
   ASSERT_EQ(history.record().profiles.size(), 1);
   EXPECT_EQ(history.record().profiles[0].steps.size(), 3);
   EXPECT_THAT(message_of([] { Profile({.schedule = {.wait = 2}}); }), HasSubstr("active"));
+  // In the order of torch.profiler.schedule, which designated initializers have to keep to.
+  EXPECT_NO_THROW(Profile({.schedule = {.wait = 1, .warmup = 1, .active = 1, .repeat = 1, .skip_first = 1}}));
   EXPECT_THAT(message_of([] { Profile({.schedule = {.wait = -2, .active = 1}}); }), HasSubstr("-2"));
 }
 

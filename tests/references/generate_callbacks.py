@@ -1,5 +1,7 @@
-"""What Keras' EarlyStopping and ReduceLROnPlateau do with given sequences of a metric -> callbacks.json."""
+"""What Keras' EarlyStopping and ReduceLROnPlateau do with given sequences of a metric, and which way its metrics get
+better -> callbacks.json."""
 
+import inspect
 import itertools
 import json
 import os
@@ -68,7 +70,19 @@ def cases(options_list, run):
             yield {"options": options, "values": values, **run(options, values)}
 
 
+def directions():
+    """By the name of each metric whose direction Keras knows: "up" or "down"."""
+    known = {}
+    arguments = {"num_classes": 2, "target_class_ids": [0], "fn": None}
+    for _, kind in inspect.getmembers(keras.metrics, inspect.isclass):
+        needed = [p.name for p in inspect.signature(kind).parameters.values() if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
+        metric = kind(**{name: arguments.get(name, 0.5) for name in needed})
+        if getattr(metric, "_direction", None):
+            known[metric.name] = metric._direction
+    return known
+
+
 if __name__ == "__main__":
-    document = {"early_stopping": list(cases(STOPPING, stopping)), "reduce_lr": list(cases(REDUCING, reducing))}
+    document = {"directions": directions(), "early_stopping": list(cases(STOPPING, stopping)), "reduce_lr": list(cases(REDUCING, reducing))}
     text = json.dumps({"keras": keras.__version__, **document}, separators=(",", ":")).replace('{"options', '\n{"options')
     Path(__file__).with_name("callbacks.json").write_text(text + "\n")

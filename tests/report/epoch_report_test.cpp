@@ -105,8 +105,10 @@ TEST(EpochReport, DifferentAmountsOfWorkAreSaid) {
 
 TEST(EpochReport, LogsWithoutPhases) {
   const EpochReport slow(record_of({bare(1, 30), bare(2, 10), bare(3, 11)}));
-  EXPECT_THAT(slow.sentence(), HasSubstr("the record does not say on what"));
+  EXPECT_THAT(slow.sentence(), HasSubstr("the record does not say why"));
   EXPECT_THAT(slow.to_string(), HasSubstr("   epoch  total\n       1  30.00\n"));
+  EXPECT_THAT(EpochReport(record_of({bare(1, 8), bare(2, 10), bare(3, 10)})).sentence(),
+              HasSubstr("so nothing at the start is to blame; the record does not say why."));
   const EpochReport noisy(record_of({bare(1, 12), bare(2, 10), bare(3, 14), bare(4, 10.5)}));
   EXPECT_THAT(noisy.sentence(), HasSubstr("within the spread of the others"));
   RunRecord rounded = record_of({bare(1, 3), bare(2, 2), bare(3, 2)});

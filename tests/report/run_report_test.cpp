@@ -71,6 +71,17 @@ TEST(RunHtml, ShowsPhasesFirstEpochStepsInputAndCallbacks) {
   EXPECT_THAT(page, Not(HasSubstr("<decode>")));
 }
 
+// A metric's curve fills its picture, whatever its sign; a NaN is no point of it.
+TEST(RunHtml, MetricsFillTheirPictures) {
+  RunRecord run = run_of(5);
+  const double values[] = {-1, -3, NAN, -2, -5};
+  for (size_t i = 0; i < 5; ++i) run.epochs[i].metrics["reward"] = values[i];
+  const std::string page = run_html(run);
+  EXPECT_THAT(page, HasSubstr("reward: -5 at the end, from -5 to -1"));
+  const size_t at = page.find("reward:"), from = page.find("points=\"", at) + 8;
+  EXPECT_EQ(page.substr(from, page.find("\"/>", from) - from), "0,4.0 189,36.0 569,20.0 759,68.0 ");
+}
+
 TEST(RunHtml, SaysOnceWhoMadeTrainingWait) {
   RunRecord run = run_of(3);
   run.facts = {{"input.verdict", "training waited for `map`", "pipeline"},

@@ -62,6 +62,18 @@ TEST(EarlyStopping, StopsWhereKerasStops) {
   }
 }
 
+// By the name alone, of an output of any name too.
+TEST(Monitor, KnowsWhichWayKerasMetricsGetBetter) {
+  ASSERT_GT(reference()["directions"].size(), 30u);
+  for (const auto& [name, direction] : reference()["directions"].items())
+    for (const char* output : {"", "val_", "score_", "val_loss_", "vaccine_"}) {
+      const Monitor monitor("test", output + name, MonitorMode::automatic, 0, "");
+      EXPECT_EQ(monitor.improves(1, 0), direction == "up") << output + name;
+    }
+  for (const char* loss : {"loss", "val_loss", "score_loss", "precision_head_loss", "vaccine_loss"})
+    EXPECT_FALSE(Monitor("test", loss, MonitorMode::automatic, 0, "").improves(1, 0)) << loss;
+}
+
 TEST(EarlyStopping, RestoresTheBestWeights) {
   Problem problem(0);
   auto stopping = std::make_shared<EarlyStopping>(
@@ -89,7 +101,8 @@ TEST(EarlyStopping, SaysWhatItCanNotKnow) {
   problem.model.fit(problem.x, problem.y,
                     {.epochs = 2, .verbose = 0, .callbacks = {std::make_shared<EarlyStopping>()}});
   EXPECT_EQ(captured_stderr(),
-            "isochron: warning: EarlyStopping: there is no \"val_loss\" to go by; available: loss, mae\n");
+            "isochron: warning: EarlyStopping: there is no \"val_loss\" to go by, so training is not ended early; "
+            "available: loss, mae\n");
 }
 
 TEST(ReduceLROnPlateau, RatesAreThoseOfKeras) {
@@ -120,6 +133,16 @@ TEST(ReduceLROnPlateau, RatesAreThoseOfKeras) {
   EXPECT_THROW(ReduceLROnPlateau({.cooldown = -1}), ValueError);
   EXPECT_THROW(EarlyStopping({.patience = -1}), ValueError);
   EXPECT_THROW(EarlyStopping({.start_from_epoch = -1}), ValueError);
+}
+
+TEST(ReduceLROnPlateau, RefusesAScheduleBeforeTheFirstStep) {
+  Problem problem;
+  problem.model.compile(
+      {.optimizer = SGD(ExponentialDecay({.initial_learning_rate = 0.1, .decay_steps = 10})), .loss = "mse"});
+  EXPECT_THROW(
+      problem.model.fit(problem.x, problem.y, {.verbose = 0, .callbacks = {std::make_shared<ReduceLROnPlateau>()}}),
+      StateError);
+  EXPECT_EQ(problem.model.optimizer().iterations().item<int64_t>(), 0);
 }
 
 TEST(LearningRateScheduler, SetsTheRateOfEveryEpoch) {

@@ -59,6 +59,7 @@ TEST(ModelCheckpoint, NamesFilesAsKerasDoes) {
   EXPECT_THROW(checkpoint("w", {.save_freq = 0}), ValueError);
   EXPECT_THROW(checkpoint("w", {.save_freq = 5, .period = 2}), ValueError);
   EXPECT_THROW(checkpoint("w", {.monitor = "zeal", .save_best_only = true}), ValueError);
+  EXPECT_THAT(message_of([] { checkpoint("w-{epoch}-{batch}"); }), HasSubstr("there is no batch to put into the name"));
 }
 
 TEST(ModelCheckpoint, SavesModelsToLoad) {
@@ -266,6 +267,18 @@ TEST(ModelCheckpoint, SavesTheBestOnlyAndKeepsTheBest) {
     EXPECT_THAT(names_in(folder.path()), ElementsAre("k-2", "k-5", "k-6"));
   }
   {
+    const TempFolder folder;  // the last one is not among the best: nobody says that it is on the disk
+    Problem problem;
+    testing::internal::CaptureStderr();
+    const History history =
+        problem.fit(6, {std::make_shared<Scripted>(
+                           scores, checkpoint(folder.file("k-{epoch}"), {.monitor = "score", .keep_best = 1}))});
+    EXPECT_EQ(captured_stderr(), "");
+    EXPECT_THAT(names_in(folder.path()), ElementsAre("k-5"));
+    EXPECT_FALSE(history.checkpoints().last_on_disk);
+    EXPECT_EQ(history.checkpoints().newest, folder.file("k-5"));
+  }
+  {
     const TempFolder folder;  // one name for all: each takes the place of the one before
     Problem problem;
     problem.fit(6, {std::make_shared<Scripted>(
@@ -436,6 +449,27 @@ TEST(FailingDisk, AnAttemptAtTheEndSavesTheLastState) {
   captured_stderr();
   EXPECT_TRUE(history.checkpoints().last_on_disk);
   EXPECT_EQ(verify_checkpoint(folder.file("s-2-4")).total_steps, 9);
+}
+
+TEST(FailingDisk, AFolderThatWasRemovedMeanwhileIsNotCalledSaved) {
+  const TempFolder folder;
+  Problem problem;
+  class Removes : public Callback {
+   public:
+    std::string path;
+    explicit Removes(std::string p) : path(std::move(p)) {}
+    void between_steps(TrainRun& run) override {
+      if (run.epoch_ended()) return;  // after the save of the epoch before
+      while (run.saving()) std::this_thread::yield();
+      if (run.epoch() == 2) fs::remove_all(path);
+    }
+  };
+  testing::internal::CaptureStderr();
+  const History history = problem.fit(
+      3, {checkpoint(folder.file("run/c-{epoch}"), {.period = 2}), std::make_shared<Removes>(folder.file("run"))});
+  EXPECT_THAT(captured_stderr(), HasSubstr("the last state is NOT on disk"));
+  EXPECT_FALSE(history.checkpoints().last_on_disk);
+  EXPECT_EQ(history.checkpoints().newest, "");
 }
 
 TEST(FailingDisk, IsToldByTheLog) {

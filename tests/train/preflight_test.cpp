@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "isochron/base/log.h"
 #include "isochron/base/memory_info.h"
@@ -158,6 +159,16 @@ TEST(Preflight, ALargeModelThatFitsTrains) {
   const Logs logs = model.train_on_batch(ones({2, 5000}), ones({2, 1}));
   EXPECT_TRUE(is_present(model.weights()[0].value().node->results[0]));
   EXPECT_TRUE(std::isfinite(logs_value(logs, "loss")));
+}
+
+// What compile() makes ready is for tensors that fit into it: a model of large ones has no use for it, and may have no
+// memory to spare.
+TEST(Preflight, CompilingALargeModelTakesLittleMemory) {
+  Sequential model{Input({5000}), Dense(4000), Dense(1)};
+  const int64_t before = resident_bytes();
+  model.compile({.optimizer = Adam(0.01), .loss = "mse"});
+  usleep(300'000);  // another thread makes it present
+  EXPECT_LT(resident_bytes() - before, 12'000'000);
 }
 
 TEST(Preflight, CountsTheCachesOfAPipeline) {

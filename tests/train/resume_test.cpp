@@ -132,6 +132,54 @@ TEST(Resume, IsExactInAStreamWithABuffer) {
       {.epochs = 3});
 }
 
+// Random numbers without a seed of their own, in every kind of function.
+TEST(Resume, IsExactWithRandomNumbersInFunctionsOfTheData) {
+  const Data data;
+  const auto noisy = [](const Tensor& x, const Tensor& y) { return std::pair((x + random_normal({6})).eval(), y); };
+  const std::map<std::string, std::function<data::Dataset()>> pipelines = {
+      {"map", [&] { return data::from_tensor_slices(data.x, data.y).map(noisy).shuffle(70).batch(16); }},
+      {"parallel map",
+       [&] {
+         return data::from_tensor_slices(data.x, data.y).map(noisy, {.num_parallel_calls = 2}).batch(16).prefetch();
+       }},
+      {"filter",
+       [&] {
+         const auto keep = [](const Tensor&, const Tensor&) { return random_uniform({}).item<float>() < 0.8F; };
+         return data::from_tensor_slices(data.x, data.y).filter(keep).map(noisy).batch(16);
+       }},
+      {"interleaved shuffles",
+       [&] {
+         const auto part = [&](int64_t i) { return data::from_tensor_slices(data.x, data.y).skip(14 * i).shuffle(7); };
+         return data::range(5).interleave(part, {.cycle_length = 2}).take(60).batch(16);
+       }},
+      {"generator",
+       [&] {
+         return data::from_generator([&] {
+                  const Tensor shift = random_normal({6}).eval();
+                  return [&, shift, i = int64_t{0}]() mutable -> std::optional<std::pair<Tensor, Tensor>> {
+                    if (i == 60) return std::nullopt;
+                    ++i;
+                    return std::pair((shift + random_normal({6})).eval(),
+                                     reshape(slice(data.y, {i}, {i + 1}), {}).eval());
+                  };
+                })
+             .batch(16);
+       }},
+      {"collate",
+       [&] {
+         const auto mixed = [](const std::vector<data::Element>& rows) {
+           auto [x, y] = data::stack(rows).tensors<2>();
+           return data::Element(std::vector<data::Component>{(x * random_uniform({x.shape()[0], 1})).eval(), y});
+         };
+         return data::from_tensor_slices(data.x, data.y).collate(16, mixed);
+       }},
+  };
+  for (const auto& [name, make] : pipelines) {
+    SCOPED_TRACE(name);
+    expect_exact([&](Model& model, FitOptions options) { return model.fit(make(), options); }, {.epochs = 3});
+  }
+}
+
 TEST(Resume, IsExactInADataSetWithStepsPerEpoch) {
   const Data data;
   expect_exact(
@@ -230,6 +278,32 @@ TEST(Resume, RefusesWhatDoesNotFit) {
   EXPECT_THAT(message, HasSubstr("and 30 more"));
   EXPECT_THAT(message_of([&] { model.fit(data.x, data.y, {.verbose = 0, .resume = folder.file("nothing")}); }),
               HasSubstr("there is no valid checkpoint"));
+  model.save_weights(folder.file("w.safetensors"));
+  EXPECT_THAT(message_of([&] { model.fit(data.x, data.y, {.verbose = 0, .resume = folder.file("w.safetensors")}); }),
+              HasSubstr("load_weights()"));
+  // Changes that all tensors fit.
+  EXPECT_THAT(message_of([&] {
+                model.fit(data.x, data.y,
+                          {.epochs = 2, .batch_size = 16, .shuffle = false, .verbose = 0, .resume = folder.path()});
+              }),
+              HasSubstr("in mid-epoch of 70 rows in batches of 16, shuffled, this is 70 rows in batches of 16;"));
+  EXPECT_THAT(message_of([&] {
+                model.fit(data.x, data.y,
+                          {.epochs = 2, .batch_size = 16, .steps_per_epoch = 3, .verbose = 0, .resume = folder.path()});
+              }),
+              HasSubstr(", this is 70 rows in batches of 16, shuffled, 3 steps an epoch;"));
+  Sequential decayed = make_model();
+  decayed.compile({.optimizer = AdamW({.learning_rate = ExponentialDecay({.initial_learning_rate = 0.01})}),
+                   .loss = SparseCategoricalCrossentropy({.from_logits = true}),
+                   .metrics = {"accuracy"}});
+  EXPECT_THAT(resume(decayed, 16), HasSubstr("was trained by Adam, this model is compiled with AdamW;"));
+  // Other data sets.
+  const auto batches = [&](int64_t size) { return data::from_tensor_slices(data.x, data.y).batch(size); };
+  const auto cut = std::make_shared<ModelCheckpoint>(folder.file("d/s-{epoch}-{batch}"), Options{.save_freq = 2});
+  model.fit(batches(16), {.verbose = 0, .callbacks = {cut}});
+  const std::string other =
+      message_of([&] { model.fit(batches(8), {.epochs = 2, .verbose = 0, .resume = folder.file("d")}); });
+  EXPECT_THAT(other, testing::AllOf(HasSubstr("d/s-1-4 was saved with another data set"), HasSubstr("load_weights()")));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <thread>
 
 #include "isochron/base/files.h"
 #include "isochron/base/interrupt.h"
@@ -127,6 +128,57 @@ TEST(Watchdog, TellsSlowFromStuck) {
   model.fit(slow, {.verbose = 0, .watchdog = reports.options(OnStall::warn)});
   ASSERT_FALSE(reports.texts.empty());
   EXPECT_THAT(reports.texts[0], AllOf(HasSubstr(": slow,"), Not(HasSubstr("stuck"))));
+}
+
+// On a machine that has too much to do a thread that computes gets only a part of a core.
+TEST(Watchdog, TellsComputingFromStuckOnABusyMachineToo) {
+  const auto gate = std::make_shared<Gate>();
+  std::vector<std::thread> others;
+  for (unsigned i = 0; i < 6 * std::thread::hardware_concurrency(); ++i)
+    others.emplace_back([=] {
+      while (!gate->open) {
+      }
+    });
+  Reports reports;
+  Sequential model = small_model();
+  const auto busy = data::from_tensor_slices(ones({8, 3}), ones({8, 1}))
+                        .map(
+                            [=](const Tensor& x, const Tensor& y) {
+                              while (!gate->open) {
+                              }
+                              return std::pair(x, y);
+                            },
+                            {.num_parallel_calls = 2})
+                        .batch(4);
+  WatchdogOptions options = reports.options(OnStall::warn, gate.get());
+  options.first_step_limit = 2;
+  model.fit(busy, {.verbose = 0, .watchdog = options});
+  for (std::thread& other : others) other.join();
+  ASSERT_FALSE(reports.texts.empty());
+  EXPECT_THAT(reports.texts[0], AllOf(HasSubstr(": it computes, and nothing moves"), HasSubstr("waiting for one")));
+}
+
+// Steps that take longer than the time between two looks.
+TEST(Watchdog, LearnsHowLongSlowStepsTake) {
+  const auto gate = std::make_shared<Gate>();
+  Reports reports;
+  Sequential model = small_model();
+  const auto slow =
+      std::make_shared<LambdaCallback>(LambdaCallback::Hooks{.on_train_batch_begin = [=](int64_t batch, const Logs&) {
+        if (batch < 3)
+          usleep(1'000'000);
+        else
+          wait_at_a_gate(*gate);
+      }});
+  WatchdogOptions options = reports.options(OnStall::warn, gate.get());
+  options.first_step_limit = 60;
+  options.times_usual = 1.5;
+  model.fit(ones({16, 3}), ones({16, 1}), {.batch_size = 4, .verbose = 0, .callbacks = {slow}, .watchdog = options});
+  ASSERT_EQ(reports.texts.size(), 1u);
+  const size_t at = reports.texts[0].find("(they usually take ");
+  ASSERT_NE(at, std::string::npos) << reports.texts[0];
+  const std::string usual = reports.texts[0].substr(at + 19, 12);
+  EXPECT_GE(std::stod(usual) * (usual.find(" ms") < 8 ? 1e-3 : 1), 0.7) << reports.texts[0];
 }
 
 TEST(Watchdog, EndsTheTrainingAndKeepsTheWeights) {
