@@ -363,12 +363,24 @@ std::string package_of(const std::string& path) {
   return path.substr(slash == std::string::npos ? 0 : slash + 1, end - (slash == std::string::npos ? 0 : slash + 1));
 }
 
-// The outermost import names the package.
-std::string import_name(const std::vector<PythonFrame>& frames) {
+// The body of the module that the outermost import loads; rend() while its file is looked for.
+auto first_imported(const std::vector<PythonFrame>& frames) {
   auto first = frames.rbegin();
   while (first != frames.rend() && !is_import_machinery(*first)) ++first;
   while (first != frames.rend() && is_import_machinery(*first)) ++first;
+  return first;
+}
+
+std::string import_name(const std::vector<PythonFrame>& frames) {
+  const auto first = first_imported(frames);
   return first == frames.rend() ? "a module" : package_of(first->code->file);
+}
+
+// Parts of itself that a compiler loads when it is first used.
+bool loads_own_parts(const std::vector<PythonFrame>& frames) {
+  const auto first = first_imported(frames);
+  const auto compiles = [](const PythonFrame& frame) { return roles_of(frame).markers[compiling] != nullptr; };
+  return first != frames.rend() && compiles(*first) && std::any_of(frames.rbegin(), first, compiles);
 }
 
 // The package imported, when the time goes into an import: everything inside the innermost import is
@@ -379,6 +391,7 @@ std::optional<std::string> import_of(const std::vector<PythonFrame>& frames) {
   const std::span<const PythonFrame> inside(frames.begin(), innermost);
   // Libraries do not train while they are loaded, even those that compile (PyTorch loads its compiler late).
   const bool own = inside.empty() || roles_of(inside.back()).user;
+  if (!own && loads_own_parts(frames)) return std::nullopt;
   if (!own) return import_name(frames);
   if (outermost(reading, inside) || outermost(computing, inside) || outermost(compiling, inside)) return std::nullopt;
   for (const PythonFrame& frame : inside)

@@ -122,17 +122,21 @@ void Sampler::add_epochs(RunRecord& run, bool ended) const {
 void Sampler::mend_late_output(RunRecord& run, bool ended) const {
   constexpr double kLate = 0.5, kAgree = 0.25;  // seconds
   std::vector<Epoch> epochs = epochs_of_loop(ended);
-  if (epochs.empty() || run.epochs.empty()) return;
+  const bool once = std::is_sorted(epochs_seen_.begin(), epochs_seen_.end(),
+                                   [](const EpochChange& a, const EpochChange& b) { return a.value < b.value; });
+  if (!once || run.epochs.empty() || epochs.size() < run.epochs.size()) return;  // folds count anew
   if (epochs.front().index > 1)  // a run that goes on: the two may count from different numbers
     for (int shift = run.epochs.front().index - epochs.front().index; Epoch & epoch : epochs) epoch.index += shift;
   const auto told = [&](const Epoch& epoch) {
     return std::find_if(run.epochs.begin(), run.epochs.end(), [&](const Epoch& e) { return e.index == epoch.index; });
   };
-  const bool late = std::any_of(epochs.begin(), epochs.end(), [&](const Epoch& epoch) {
-    const auto by_output = told(epoch);
-    return by_output != run.epochs.end() && by_output->start + by_output->seconds > epoch.start + epoch.seconds + kLate;
-  });
-  if (!late) return;
+  size_t compared = 0, late = 0;
+  for (const Epoch& epoch : epochs)
+    if (const auto by_output = told(epoch); by_output != run.epochs.end()) {
+      ++compared;
+      late += by_output->start + by_output->seconds > epoch.start + epoch.seconds + kLate;
+    }
+  if (2 * late <= compared) return;
   for (Epoch& epoch : epochs) {
     const auto by_output = told(epoch);
     if (by_output == run.epochs.end()) continue;

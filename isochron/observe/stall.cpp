@@ -404,7 +404,7 @@ class Examination {
 
   void add_stack() {
     if (!main_) {
-      const std::string why = trainer_.python(pid_) ? "it changed whenever it was read" : trainer_.why_no_stacks();
+      const std::string why = trainer_.python(pid_) ? "none could be read at this moment" : trainer_.why_no_stacks();
       if (!why.empty()) finding_.evidence.push_back("no Python stack: " + why);
       return;
     }

@@ -48,6 +48,15 @@ TEST(Activity, LoadingACompilerIsNoCompiling) {
                                                {"/home/me/train.py", "<module>"}}));
   EXPECT_EQ(activity.phase, Phase::start);
   EXPECT_EQ(activity.what, "import torch");
+  // What it loads of itself when it compiles is part of that.
+  EXPECT_EQ(activity_of(stack({{"lib/sympy/core.py", "<module>"},
+                               kImport,
+                               {"lib/torch/_inductor/ir.py", "<module>"},
+                               kImport,
+                               {"lib/torch/_dynamo/convert_frame.py", "compile_frame"},
+                               {"/home/me/train.py", "<module>"}}))
+                .phase,
+            Phase::compile);
 }
 
 TEST(Activity, TranslatedFunctionsAreNotTheUsersFiles) {
