@@ -134,7 +134,8 @@ void Sampler::mend_late_output(RunRecord& run, bool ended) const {
   for (const Epoch& epoch : epochs)
     if (const auto by_output = told(epoch); by_output != run.epochs.end()) {
       ++compared;
-      late += by_output->start + by_output->seconds > epoch.start + epoch.seconds + kLate;
+      late += by_output->start > epoch.start + kLate ||
+              by_output->start + by_output->seconds > epoch.start + epoch.seconds + kLate;
     }
   if (2 * late <= compared) return;
   for (Epoch& epoch : epochs) {

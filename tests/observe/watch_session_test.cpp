@@ -116,6 +116,18 @@ print("\n".join(lines))
   ASSERT_EQ(watched.run.epochs.size(), 4u);
   for (const Epoch& epoch : watched.run.epochs)
     EXPECT_NEAR(epoch.seconds, epoch.index == 3 ? 1.2 : 0.4, 0.25) << "epoch " << epoch.index;
+  // Lines about steps, of which all but the last epoch's say nothing of its length.
+  const Watched steps(R"(
+import time
+lines = []
+for epoch in range(3):
+    for batch in range(4):
+        time.sleep(0.3)
+        lines.append(f"epoch {epoch} batch {batch}/4 loss 0.5")
+print("\n".join(lines))
+)");
+  ASSERT_EQ(steps.run.epochs.size(), 3u);
+  for (const Epoch& epoch : steps.run.epochs) EXPECT_NEAR(epoch.seconds, 1.2, 0.3) << "epoch " << epoch.index;
 }
 
 TEST(WatchSession, ADeadlockOfTwoThreadsIsToldAndEnded) {
