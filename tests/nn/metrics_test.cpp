@@ -5,9 +5,9 @@
 #include "isochron/nn/confusion_metrics.h"
 #include "isochron/nn/iou_metrics.h"
 #include "isochron/nn/r2_score.h"
-#include "isochron/ops/indexing.h"
 #include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
+#include "isochron/ops/indexing.h"
 #include "isochron/ops/shape_ops.h"
 #include "reference.h"
 

@@ -434,7 +434,7 @@ TEST(ModelFile, IsNotCalledLikeAFileOfAnotherLibrary) {
   const TempFolder folder;
   for (const char* name : {"m.keras", "m.h5", "m.pth"}) {
     try {
-      model.save(folder.path() + "/" + name);
+      model.save(folder.file(name));
       ADD_FAILURE() << name;
     } catch (const ValueError& error) {
       EXPECT_NE(std::string(error.what()).find("format of our own"), std::string::npos) << error.what();
