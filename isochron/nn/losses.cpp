@@ -25,8 +25,10 @@ Pair paired(const char* loss, const Tensor& y_true, const Tensor& y_pred) {
   if (t.rank() == p.rank() + 1 && t.shape()[-1] == 1) t = reshape(t, p.shape().to_vector());
   if (p.rank() == t.rank() + 1 && p.shape()[-1] == 1) t = expand_dims(t, -1);
   if (t.shape() != p.shape())
-    fail<ShapeError>(loss, "target and prediction must have the same shape, got {} and {}", y_true.shape(),
-                     y_pred.shape());
+    fail<ShapeError>(
+        loss, "target and prediction must have the same shape, got {} and {}{}", y_true.shape(), y_pred.shape(),
+        loss == std::string_view("categorical_crossentropy") ? "; class numbers go with sparse_categorical_crossentropy"
+                                                             : "");
   return {t, p};
 }
 

@@ -33,6 +33,15 @@ class Metric {
   virtual Tensor result() const = 0;
   // Starts anew. Between steps only.
   void reset();
+  // By Keras' names, for loops of one's own: metric.update_state(y, model(x)); metric.result().item();
+  void update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {}) {
+    update(y_true, y_pred, sample_weight);
+  }
+  void reset_state() { reset(); }
+  Tensor operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {}) {
+    update(y_true, y_pred, sample_weight);
+    return result();
+  }
   const std::vector<Variable>& variables() const { return variables_; }
   const std::string& name() const { return name_; }
 
@@ -54,6 +63,11 @@ class Mean : public Metric {
   void update(const Tensor& y_true, const Tensor& y_pred, const Tensor& weight) override;
   // Takes in values with one weight each.
   void add(const Tensor& values, const Tensor& weight = {});
+  void update_state(const Tensor& values, const Tensor& sample_weight = {}) { add(values, sample_weight); }
+  Tensor operator()(const Tensor& values, const Tensor& sample_weight = {}) {
+    add(values, sample_weight);
+    return result();
+  }
   Tensor result() const override;
 
  private:

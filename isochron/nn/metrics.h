@@ -15,6 +15,8 @@ namespace isochron {
 class MeanMetric : public Mean {
  public:
   using Function = std::function<Tensor(const Tensor& y_true, const Tensor& y_pred)>;
+  using Metric::update_state;  // of targets and predictions, not of values as Mean's
+  using Metric::operator();
   MeanMetric(std::string name, Function function) : Mean(std::move(name)), function_(std::move(function)) {}
   void update(const Tensor& y_true, const Tensor& y_pred, const Tensor& weight) override;
 

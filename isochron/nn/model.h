@@ -25,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include "isochron/nn/given_callbacks.h"
 #include "isochron/nn/layer.h"
 #include "isochron/nn/loss.h"
 #include "isochron/nn/metric.h"
@@ -33,7 +34,6 @@
 
 namespace isochron {
 
-class Callback;       // train/callback.h
 class Estimate;       // train/estimate.h
 class History;        // train/history.h
 class TrainingState;  // train/training.h
@@ -99,7 +99,7 @@ struct FitOptions {
   std::optional<int64_t> steps_per_epoch = {};
   std::optional<int64_t> validation_steps = {};
   int verbose = 1;  // 0 silent, 1 progress line, 2 one line an epoch
-  std::vector<std::shared_ptr<Callback>> callbacks = {};
+  GivenCallbacks callbacks = {};
   bool timeline = true;                             // keep the record behind History::epoch_report()
   isochron::profiler::Profile* profiler = nullptr;  // started with training, told of every step, stopped at the end
   // A checkpoint, or a folder of them of which the newest is taken: training goes on exactly where it was saved, in
@@ -113,14 +113,14 @@ struct EvaluateOptions {
   Tensors sample_weight = {};
   std::optional<int64_t> steps = {};
   int verbose = 1;
-  std::vector<std::shared_ptr<Callback>> callbacks = {};  // their on_test_… hooks
+  GivenCallbacks callbacks = {};  // their on_test_… hooks
 };
 
 struct PredictOptions {
   int64_t batch_size = 32;
   std::optional<int64_t> steps = {};  // batches; none: all
   int verbose = 0;
-  std::vector<std::shared_ptr<Callback>> callbacks = {};  // their on_predict_… hooks
+  GivenCallbacks callbacks = {};  // their on_predict_… hooks
 };
 
 // Loss and metrics by name, in the order in which they were declared.
@@ -153,10 +153,10 @@ class Model : public Layer {
   void save_weights(const std::string& path) const;
   void load_weights(const std::string& path, LoadWeightsOptions options = {});
   // Everything, in one file: load_model() (train/model_file.h) makes it again. ValueError for what files can't hold,
-  // such as a layer of an unregistered class or a function written in place.
+  // such as a layer of an unregistered class or a function written in place, and for names of other libraries' files.
   void save(const std::string& path) const;
   // A table of layers, output shapes and parameter counts, as Keras prints it.
-  std::string summary() const;
+  [[nodiscard]] std::string summary() const;
   // The graph of layers as a picture.
   std::string to_svg() const;
   void save_svg(const std::string& path) const;

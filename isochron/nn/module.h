@@ -89,7 +89,7 @@ class Module {
   void load_weights(const std::string& path, LoadWeightsOptions options = {});
 
   // The tree of modules, as PyTorch prints it, and the number of parameters.
-  std::string summary() const;
+  [[nodiscard]] std::string summary() const;
 
  protected:
   // Makes a module part of this one, and returns it. ValueError for a name that is empty, taken or has a dot, or for a

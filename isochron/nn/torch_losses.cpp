@@ -106,6 +106,9 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, const ClassLoss
   const Tensor given = weights_of_classes(kName, rows, o);
   const Tensor weight = given.defined() ? given : ones({rows.shape()[-1]}, rows.dtype());
   if (is_floating(target.dtype())) {
+    if (target.rank() == logits.rank() - 1)
+      fail<DTypeError>(kName, "class indices must be integers, got {}{}; convert with target.to(DType::int64)",
+                       target.dtype(), target.shape());
     Tensor t = classes_last(kName, same_shape(kName, logits, target));
     t = t * (1 - o.label_smoothing) + o.label_smoothing / classes;
     return torch_reduced(kName,

@@ -1,8 +1,7 @@
 // The callbacks Keras users reach for, with Keras' names, defaults and rules.
 //
 //   model.fit(x, y, {.epochs = 100, .validation_split = 0.1, .callbacks = {
-//       std::make_shared<EarlyStopping>(EarlyStopping::Options{.patience = 3, .restore_best_weights = true}),
-//       std::make_shared<CSVLogger>("log.csv")}});
+//       EarlyStopping({.monitor = "val_loss", .patience = 3, .restore_best_weights = true}), CSVLogger("log.csv")}});
 //
 // Epochs count from 0 in code and from 1 in messages and files of ours; CSVLogger keeps Keras' count from 0.
 #pragma once
@@ -12,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "isochron/train/callback.h"
@@ -130,8 +130,9 @@ class LogFile {
  public:
   LogFile(const char* who, std::string path) : who_(who), path_(std::move(path)) {}
   ~LogFile();
-  LogFile(const LogFile&) = delete;
-  LogFile& operator=(const LogFile&) = delete;
+  LogFile(LogFile&& other) noexcept
+      : who_(other.who_), path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), losing_(other.losing_) {}
+  LogFile& operator=(LogFile&&) = delete;
 
   void open(bool append);  // FileError
   void close();

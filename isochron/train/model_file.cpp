@@ -321,6 +321,13 @@ ModelFile model_file(const Model& model) {
 bool names_model_file(const std::string& path) { return path.ends_with(".iso"); }
 
 void Model::save(const std::string& path) const {
+  // What others would take for theirs and could not read.
+  for (const char* foreign : {".keras", ".h5", ".hdf5", ".pt", ".pth", ".onnx", ".tflite"})
+    if (path.ends_with(foreign))
+      fail<ValueError>("save",
+                       "\"{}\": whole models are written in a format of our own, call it \"….iso\"; weights for "
+                       "other libraries are written by save_weights(\"….weights.h5\") or (\"….safetensors\")",
+                       path);
   const ModelFile file = model_file(*this);
   write_safetensors(path, file.tensors, file.metadata);
 }

@@ -161,6 +161,8 @@ TEST(Losses, IgnoredLabelsDoNotCount) {
 
 TEST(Losses, SayWhatDoesNotFit) {
   const Tensor two = zeros({4, 2}), three = zeros({4, 3});
+  EXPECT_ERROR(CategoricalCrossentropy()(zeros({4}, DType::int64), three), ShapeError,
+               "class numbers go with sparse_categorical_crossentropy");
   EXPECT_ERROR(MeanSquaredError()(two, three), ShapeError, "must have the same shape, got (4, 2) and (4, 3)");
   EXPECT_ERROR(SparseCategoricalCrossentropy()(three, three), ShapeError, "use categorical_crossentropy");
   EXPECT_ERROR(MeanSquaredError()(three, zeros({4, 3}, DType::int32)), DTypeError, "must be floating");

@@ -7,6 +7,7 @@
 #include "isochron/nn/r2_score.h"
 #include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
+#include "isochron/ops/indexing.h"
 #include "isochron/ops/shape_ops.h"
 #include "reference.h"
 
@@ -127,6 +128,20 @@ TEST(Metrics, AccuracyPicksItsFormByTheShapes) {
 }
 
 // Decisions 0, 2, 2, 1 for classes 0, 1, 2, 0, by hand: hits 1, 0, 1 of 1, 1, 2 decided and 2, 1, 1 actual.
+// A loop of one's own, with Keras' names.
+TEST(Metrics, AreUpdatedAndResetByHand) {
+  const Tensor labels = tensor({0, 1, 2, 1}), scores = one_hot(tensor({0, 1, 1, 1}), 3);
+  SparseCategoricalAccuracy accuracy;
+  accuracy.update_state(labels, scores);
+  EXPECT_EQ(accuracy.result().item(), 0.75);
+  EXPECT_EQ(accuracy(labels, scores, tensor({1.f, 1.f, 2.f, 0.f})).item(), 5.0 / 8);
+  accuracy.reset_state();
+  EXPECT_EQ(accuracy.result().item(), 0);
+  Mean loss;
+  loss.update_state(tensor({1.f, 3.f}));
+  EXPECT_EQ(loss(scalar(8)).item(), 4);
+}
+
 TEST(Metrics, F1OfEveryClassAndItsAverages) {
   const Tensor y = tensor({{1.f, 0.f, 0.f}, {0.f, 1.f, 0.f}, {0.f, 0.f, 1.f}, {1.f, 0.f, 0.f}});
   const Tensor p = tensor({{.8f, .1f, .1f}, {.1f, .2f, .7f}, {.1f, .3f, .6f}, {.2f, .5f, .3f}});

@@ -153,5 +153,9 @@ TEST(TorchLosses, SayWhatDoesNotFit) {
   EXPECT_ERROR(huber_loss(x, zeros({2})), ShapeError, "[huber_loss] input and target");
 }
 
+TEST(TorchLosses, ClassesThatAreNoIntegersAreNamed) {
+  EXPECT_ERROR(cross_entropy(zeros({4, 3}), zeros({4})), DTypeError, "class indices must be integers, got float32(4,)");
+}
+
 }  // namespace
 }  // namespace isochron

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
+#include "isochron/tensor/stream.h"
 #include "tests/source_dir.h"
 
 namespace isochron {
@@ -51,6 +53,12 @@ TEST(Print, DigitsThatOthersNeedAreThoseOfTheValue) {
 
 TEST(Print, Bfloat16ShowsItsShortestDigits) {
   EXPECT_EQ(to_string(tensor({0.1, 3.14159}, DType::bfloat16)), "[0.1  3.14]");
+}
+
+TEST(Printing, IntoStreams) {
+  std::ostringstream out;
+  out << tensor({1, 2}) << ' ' << Shape({2, 3}) << ' ' << DType::float32 << ' ' << Tensor();
+  EXPECT_EQ(out.str(), "[1 2] (2, 3) float32 <undefined tensor>");
 }
 
 }  // namespace

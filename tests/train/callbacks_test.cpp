@@ -74,6 +74,33 @@ TEST(Monitor, KnowsWhichWayKerasMetricsGetBetter) {
     EXPECT_FALSE(Monitor("test", loss, MonitorMode::automatic, 0, "").improves(1, 0)) << loss;
 }
 
+TEST(Callbacks, AreGivenByValueOrKept) {
+  const GivenCallbacks all = {EarlyStopping(),
+                              ReduceLROnPlateau(),
+                              TerminateOnNaN(),
+                              CSVLogger("log.csv"),
+                              JsonLinesLogger("a.jsonl"),
+                              ProgbarLogger(),
+                              LambdaCallback({}),
+                              TensorBoard({}),
+                              ModelCheckpoint("a.weights.h5"),
+                              BackupAndRestore("a")};
+  EXPECT_EQ(all.size(), 10u);
+  Sequential model{Dense(1)};
+  model.compile({.optimizer = SGD(0.0), .loss = "mse"});
+  const auto kept = std::make_shared<EarlyStopping>(EarlyStopping::Options{.monitor = "loss", .patience = 2});
+  int epochs = 0;
+  const History history =
+      model.fit(ones({4, 2}), ones({4, 1}),
+                {.epochs = 9, .verbose = 0, .callbacks = {kept, LearningRateScheduler([&](int, double rate) {
+                                                            ++epochs;
+                                                            return rate;
+                                                          })}});
+  EXPECT_EQ(history["loss"].size(), 3u);
+  EXPECT_EQ(kept->stopped_epoch(), 2);
+  EXPECT_EQ(epochs, 3);
+}
+
 TEST(EarlyStopping, RestoresTheBestWeights) {
   Problem problem(0);
   auto stopping = std::make_shared<EarlyStopping>(

@@ -429,5 +429,18 @@ TEST(ModelFile, WhatCanNotBeSavedIsSaid) {
   refuses(compiled, "loss \"loss\"");
 }
 
+TEST(ModelFile, IsNotCalledLikeAFileOfAnotherLibrary) {
+  Sequential model{Input({3}), Dense(2)};
+  const TempFolder folder;
+  for (const char* name : {"m.keras", "m.h5", "m.pth"}) {
+    try {
+      model.save(folder.file(name));
+      ADD_FAILURE() << name;
+    } catch (const ValueError& error) {
+      EXPECT_NE(std::string(error.what()).find("format of our own"), std::string::npos) << error.what();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace isochron
