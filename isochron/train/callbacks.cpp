@@ -334,6 +334,7 @@ void JsonLinesLogger::load_state(const StateDict& state) { file_.cut(state.integ
 
 ProgbarLogger::ProgbarLogger() = default;
 ProgbarLogger::~ProgbarLogger() = default;
+ProgbarLogger::ProgbarLogger(ProgbarLogger&&) noexcept = default;
 
 // Reading the metrics at every step is worth it only where the line is redrawn.
 bool ProgbarLogger::needs_batch_logs() const { return isatty(STDOUT_FILENO); }

@@ -194,6 +194,7 @@ class ProgbarLogger : public Callback {
  public:
   ProgbarLogger();
   ~ProgbarLogger() override;
+  ProgbarLogger(ProgbarLogger&&) noexcept;
   void on_train_begin(const Logs& logs) override;
   void on_epoch_begin(int epoch, const Logs& logs) override;
   void on_train_batch_end(int64_t batch, const Logs& logs) override;

@@ -81,9 +81,9 @@ TEST(Callbacks, AreGivenByValueOrKept) {
                               CSVLogger("log.csv"),
                               JsonLinesLogger("a.jsonl"),
                               ProgbarLogger(),
-                              LambdaCallback({}),
-                              TensorBoard({}),
-                              ModelCheckpoint("a.weights.h5"),
+                              LambdaCallback({.on_epoch_end = {}}),
+                              TensorBoard({.log_dir = "a"}),
+                              ModelCheckpoint("a"),
                               BackupAndRestore("a")};
   EXPECT_EQ(all.size(), 10u);
   Sequential model{Dense(1)};
