@@ -160,7 +160,7 @@ for epoch in range(1, 8):
     Scenario("checkpoint", "uneven", "disk.checkpoint", '''
 def save_checkpoint(path):
     with open(path, "wb") as f:
-        for _ in range(60):
+        for _ in range(180):
             f.write(os.urandom(1 << 20))
         f.flush()
         os.fsync(f.fileno())
