@@ -2,6 +2,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "isochron/kernels/gemm/gemm.h"
 #include "isochron/kernels/kernel.h"
 
 namespace isochron {
@@ -54,7 +55,7 @@ class GatherKernel final : public IndexKernel {
     const auto size = static_cast<int64_t>(size_of(layout_.dtype));
     const int64_t rows = layout_.outer * layout_.count, row_bytes = layout_.inner * size;
     // Of few long rows each thread takes the columns that it multiplies with its part of the weights (gemm_part).
-    const bool by_columns = layout_.inner >= kLongerThanMany * rows;
+    const bool by_columns = layout_.inner >= kernels::kDeeperThanTall * rows;
     const Share mine = by_columns ? Share{0, rows} : share_of(f, rows);
     const Share bytes = by_columns ? share_of(f, row_bytes, 64) : Share{0, row_bytes};
     const auto width = static_cast<size_t>(bytes.end - bytes.begin);
@@ -70,9 +71,6 @@ class GatherKernel final : public IndexKernel {
       }
     }
   }
-
- private:
-  static constexpr int64_t kLongerThanMany = 8;
 };
 
 template <class T>

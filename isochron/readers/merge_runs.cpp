@@ -9,15 +9,21 @@
 namespace isochron {
 namespace {
 
+// Null where the run tells of no epoch of that number.
+const Epoch* epoch_of(const RunRecord& run, int index) {
+  const auto found =
+      std::find_if(run.epochs.begin(), run.epochs.end(), [&](const Epoch& epoch) { return epoch.index == index; });
+  return found == run.epochs.end() ? nullptr : &*found;
+}
+
 // A log may tell of fewer epochs than there were: a bar redrawn in place leaves its last state in a pipe. Where another
 // source tells of the same ones and of more, all are that one's.
 bool tells_more(const RunRecord& run, const RunRecord& other) {
   constexpr double kSlack = 0.2, kSlackSeconds = 0.5;
   return other.epochs.size() > run.epochs.size() &&
          std::all_of(run.epochs.begin(), run.epochs.end(), [&](const Epoch& own) {
-           const auto same = std::find_if(other.epochs.begin(), other.epochs.end(),
-                                          [&](const Epoch& epoch) { return epoch.index == own.index; });
-           return same != other.epochs.end() &&
+           const Epoch* same = epoch_of(other, own.index);
+           return same &&
                   std::abs(same->seconds - own.seconds) <= kSlack * own.seconds + kSlackSeconds + own.resolution;
          });
 }
@@ -55,9 +61,8 @@ void take_what_bars_hide(RunRecord& run, const RunRecord& events) {
   std::vector<double> hidden;
   for (size_t i = 1; i < run.epochs.size(); ++i) {
     const Epoch& own = run.epochs[i];
-    const auto same = std::find_if(events.epochs.begin(), events.epochs.end(),
-                                   [&](const Epoch& epoch) { return epoch.index == own.index; });
-    if (same == events.epochs.end()) return;
+    const Epoch* same = epoch_of(events, own.index);
+    if (!same) return;
     hidden.push_back(same->seconds - own.seconds);
     run.epochs[i].resolution = std::max(own.resolution, same->resolution);
     if (hidden.back() < -least - least_share * own.seconds) return;

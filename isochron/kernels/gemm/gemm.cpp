@@ -160,7 +160,7 @@ void gemm(const GemmShape& shape, const GemmArgs& args, void* scratch, int threa
 }
 
 bool gemm_splits_depth(const GemmShape& shape) {
-  constexpr int64_t kDeep = 256, kDeeperThanTall = 8, kMostElements = 128 * 1024;
+  constexpr int64_t kDeep = 256, kMostElements = 128 * 1024;
   return !shape.trans_a && !shape.trans_b && shape.k >= std::max(kDeep, kDeeperThanTall * shape.m) &&
          shape.m * shape.n <= kMostElements;
 }

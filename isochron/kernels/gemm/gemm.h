@@ -69,6 +69,7 @@ void gemm(const GemmShape& shape, const GemmArgs& args, void* scratch, int threa
 // writes when a step updates them; a line another CPU wrote takes many times as long to read, and to write again. Every
 // thread calls gemm_part, all meet, and every thread calls gemm_add_parts. `parts` is memory of all threads,
 // gemm_parts_bytes() long and 64-byte aligned; scratch as for gemm. Without accumulate and column_sums.
+inline constexpr int64_t kDeeperThanTall = 8;  // at least so many times as deep as there are rows
 bool gemm_splits_depth(const GemmShape& shape);
 size_t gemm_parts_bytes(const GemmShape& shape, int threads);
 void gemm_part(const GemmShape& shape, const GemmArgs& args, void* parts, void* scratch, int thread, int threads);
