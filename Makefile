@@ -6,28 +6,28 @@ JOBS ?= $(shell nproc)
 
 .PHONY: build demo test test-scenarios test-frameworks test-pages test-kills test-avx512 fuzz bench install format check asan tsan debug clean deps score
 
-build:
+build: deps
 	@cmake --preset release -DISOCHRON_WERROR=$(WERROR)
 	@cmake --build --preset release -j $(JOBS) --target isochron isochron_cli
 
 deps:
 	@tools/install_deps.sh
 
-demo: deps build
+demo: build
 	@build/bin/isochron demo
 
-test: deps build
+test: build
 	@cmake --build --preset release -j $(JOBS)
 	@ctest --preset release -j $(JOBS)
 
 # Programs with one fault each, live under `isochron watch`; some minutes.
-test-scenarios: deps build
+test-scenarios: build
 	@python3 tests/scenarios/run.py --isochron build/bin/isochron
 
 # Real TensorFlow and PyTorch programs, and the labelled runs again, live under `isochron watch`; half an hour. The first
 # time installs the frameworks into bench/.venv (some gigabytes).
 FRAMEWORKS = $(CURDIR)/bench/.venv/bin/python
-test-frameworks: deps build
+test-frameworks: build
 	@cd bench && python3 -c "import contestants; contestants.install_peers(print)"
 	@$(FRAMEWORKS) -m pip install --quiet -r tests/scenarios/requirements.txt
 	@cmake --build --preset release -j $(JOBS) --target example_tensorboard_logs
@@ -36,31 +36,31 @@ test-frameworks: deps build
 	@python3 tests/runs/live.py build/bin/isochron --python $(FRAMEWORKS)
 
 # The HTML report and the live page in a browser (chromium), in light, dark and on a narrow screen.
-test-pages: deps build
+test-pages: build
 	@python3 tests/report/pages_test.py build/bin/isochron
 
 # A training killed 300 times in the middle of its saves, and full, read-only and damaged disks; some minutes.
-test-kills: deps build
+test-kills: build
 	@cmake --build --preset release -j $(JOBS) --target kill_target
 	@python3 tests/checkpoint/faults.py build/tests/kill_target build/bin/isochron --kills 300
 
 # The kernels on an emulated CPU with AVX-512, for machines without; half an hour.
-test-avx512: deps build
+test-avx512: build
 	@cmake --build --preset release -j $(JOBS)
 	@tools/test_avx512.sh build
 
 # Readers of runs and formats of data under libFuzzer for a minute each; needs clang.
-fuzz: deps build
+fuzz: build
 	@cmake -DSOURCE=$(CURDIR)/tests/fuzz/readers -DBUILD=$(CURDIR)/build/fuzz -DCLANG=clang++ -DNINJA=ninja -P tests/fuzz/build.cmake
 	@for reader in console kineto xplane tfevents table wrapped document record csv example tfrecord npy npz idx image hdf5 safetensors manifest; do mkdir -p build/fuzz/found/$$reader; \
 	  build/fuzz/fuzz_$$reader -max_total_time=60 -timeout=20 -artifact_prefix=build/fuzz/ build/fuzz/found/$$reader \
 	  $$(ls -d tests/fuzz/corpus/$$reader tests/references/$$reader tests/references/$${reader}s 2> /dev/null) || exit 1; done
 
 # How often the doctor is right about the labelled runs.
-score: deps build
+score: build
 	@python3 tests/runs/score.py build/bin/isochron
 
-bench: deps build
+bench: build
 	@python3 bench/run.py
 	@python3 bench/pipelines.py
 
