@@ -9,6 +9,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from idle import wait_until_idle
+
 BENCH = Path(__file__).resolve().parent
 ROOT = BENCH.parent
 VENV = BENCH / ".venv"
@@ -88,6 +90,7 @@ def measure(contestant, workload, threads, extra=()):
         environment["OMP_NUM_THREADS"] = str(threads)
         environment["TORCHINDUCTOR_CACHE_DIR"] = str(VENV / "inductor_cache")
     arguments = [str(part) for part in command(contestant, workload, threads)] + list(extra)
+    wait_until_idle()
     start_ns = time.monotonic_ns()
     try:
         # close_fds=False lets Python spawn without copying its page tables, which would count against a 20 ms start.

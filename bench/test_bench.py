@@ -5,6 +5,7 @@ import unittest
 from bars import judge
 from contestants import to_run
 from growth import slope_over_run
+from idle import wait_until_idle
 from report import BAR_HEADER, aligned, bar_rows
 
 
@@ -21,6 +22,40 @@ def run(step_us, start_ms=10.0, epochs_ms=(4.2, 4.0, 4.0), rss_mb=20.0):
 
 def outcomes(results):
     return {(verdict.measure, verdict.against): verdict.passed for verdict in judge(results)}
+
+
+class Machine:
+    """A clock and a /proc/stat in hundredths of a second: two CPUs, one of them busy until a certain time."""
+
+    def __init__(self, busy_until):
+        self.now, self.busy_until = 0.0, busy_until
+
+    def sleep(self, seconds):
+        self.now += seconds
+
+    def stat(self):
+        busy = round(100 * min(self.now, self.busy_until))
+        return f"cpu  {busy // 2} 0 {busy - busy // 2} {round(200 * self.now) - busy} 0 0 0 0 0 0\ncpu0 1 2 3\n"
+
+    def wait(self):
+        return wait_until_idle(self.stat, lambda: self.now, self.sleep)
+
+
+class Idle(unittest.TestCase):
+    def test_it_is_waited_for_until_nothing_runs(self):
+        machine = Machine(busy_until=1.9)
+        self.assertTrue(machine.wait())
+        self.assertEqual(machine.now, 2.25)
+
+    def test_an_idle_machine_costs_one_look(self):
+        machine = Machine(busy_until=0)
+        self.assertTrue(machine.wait())
+        self.assertEqual(machine.now, 0.25)
+
+    def test_a_machine_that_others_use_is_not_waited_for_forever(self):
+        machine = Machine(busy_until=1e9)
+        self.assertFalse(machine.wait())
+        self.assertEqual(machine.now, 10)
 
 
 class Bars(unittest.TestCase):
