@@ -41,6 +41,7 @@ class Run:
     version: str
     total_ms: float = 0.0  # process start to the accuracy on test data, where there is one
     accuracy: float = 0.0
+    percent_of_peak: float = 0.0  # the model's operations against multiply-adds in registers; ours alone measures the peak
 
 
 def install_peers(progress):
@@ -119,4 +120,5 @@ def to_run(result, start_ns):
         version=result.get("version", ""),
         total_ms=max(0, result.get("evaluated_monotonic_ns", 0) - start_ns) / 1e6,
         accuracy=result.get("accuracy", 0.0),
+        percent_of_peak=result.get("percent_of_peak", 0.0),
     )

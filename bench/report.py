@@ -8,7 +8,7 @@ from bars import best_peer, median_of
 from contestants import OURS
 
 BAR_HEADER = ("workload", "threads", "measure", "ours", "against", "value", "bar", "")
-RESULT_HEADER = ("workload", "threads", "who", "start ms", "first epoch ms", "later epoch ms", "step us", "rss MB", "ours / it")
+RESULT_HEADER = ("workload", "threads", "who", "start ms", "first epoch ms", "later epoch ms", "step us", "% of peak", "rss MB", "ours / it")
 
 
 def bar_rows(verdicts):
@@ -17,7 +17,8 @@ def bar_rows(verdicts):
 
 
 def result_rows(results):
-    """One row per workload, thread count and contestant: medians, and our step time as a share of theirs."""
+    """One row per workload, thread count and contestant: medians, and our step time as a share of theirs. All do the same
+    operations, so our share of the machine's peak gives theirs."""
     for (workload, threads), contestants in results.items():
         ours = contestants.get(OURS)
         best = best_peer(contestants, "step_us")
@@ -28,7 +29,8 @@ def result_rows(results):
             share = f"{median_of(ours, 'step_us') / step:.3f}" if ours and name != OURS else ""
             mark = " (best peer)" if best and best[0] == name else ""
             start, first, later, rss = (median_of(runs, f) for f in ("start_ms", "first_ms", "later_ms", "rss_mb"))
-            cells = (f"{start:.0f}", f"{first:.2f}", f"{later:.2f}", f"{step:.1f}", f"{rss:.0f}", share)
+            peak = median_of(ours, "percent_of_peak") * median_of(ours, "step_us") / step if ours else 0
+            cells = (f"{start:.0f}", f"{first:.2f}", f"{later:.2f}", f"{step:.1f}", f"{peak:.0f}" if peak else "", f"{rss:.0f}", share)
             yield (workload, str(threads), name + mark, *cells)
 
 
@@ -57,20 +59,29 @@ def versions(results):
     return ", ".join(f"{name} {version}".strip() for name, version in found.items())
 
 
-def performance_page(results, verdicts, notes, command, repeats):
+def performance_section(results, verdicts, notes, command, repeats):
+    """What docs/performance.md says of this machine."""
     passed = sum(v.passed for v in verdicts)
     parts = [
-        "# Performance",
-        "Written by `make bench` (bench/run.py): every figure below is a median over the repeats of one interleaved run "
-        "on one machine, so ratios mean more than times. `bench/peers/workloads.py` says what the workloads are. "
-        "Bars are judged against loops that read every step's loss, as ours does. `jax-resident`, JAX with all rows on the "
-        "device and no loss read within an epoch, is faster and not judged against: its rows show what we would miss.",
-        f"- command: `{command}` ({repeats} repeats)\n- machine: {cpu_model()}\n"
+        f"## {cpu_model()}",
+        f"- command: `{command}` ({repeats} repeats)\n"
         f"- date: {datetime.date.today().isoformat()}\n- versions: {versions(results)}",
     ]
     if verdicts:
-        parts += [f"## Bars: {passed} of {len(verdicts)} met", markdown(BAR_HEADER, bar_rows(verdicts))]
+        parts += [f"### Bars: {passed} of {len(verdicts)} met", markdown(BAR_HEADER, bar_rows(verdicts))]
     if notes:
-        parts += ["## Notes", "\n".join(f"- {note}" for note in notes)]
-    parts += ["## All measurements", markdown(RESULT_HEADER, result_rows(results))]
+        parts += ["### Notes", "\n".join(f"- {note}" for note in notes)]
+    parts += ["### All measurements", markdown(RESULT_HEADER, result_rows(results))]
     return "\n\n".join(parts) + "\n"
+
+
+def with_section(page, section):
+    """The page with the section of that heading replaced, or the section behind all others."""
+    heading = section.split("\n", 1)[0]
+    lines = page.splitlines(keepends=True)
+    starts = [i for i, line in enumerate(lines) if line.startswith("## ")] + [len(lines)]
+    for begin, end in zip(starts, starts[1:]):
+        if lines[begin].rstrip() == heading:
+            gap = "\n" if end < len(lines) else ""
+            return "".join(lines[:begin]) + section + gap + "".join(lines[end:])
+    return page + ("\n" if page else "") + section

@@ -2,18 +2,19 @@
 """Measures Isochron against TensorFlow, PyTorch, libtorch and JAX in one interleaved run.
 
 `make bench`, or: bench/run.py [--workloads mlp32,mlp1] [--peers jax,libtorch] [--threads 1,2] [--repeats 3] [--quick]
-The first run installs the peers into bench/.venv. Prints the table of ratios; a run of everything writes docs/performance.md.
-Exit code 1 when a bar is missed.
+The first run installs the peers into bench/.venv. Prints the table of ratios; a run of everything writes this
+machine's section of docs/performance.md. Exit code 1 when a bar is missed.
 """
 
 import argparse
 import os
 import sys
+from pathlib import Path
 
 from bars import judge
 from contestants import OURS, PEERS, ROOT, RunFailed, build_libtorch_peer, install_peers, measure, our_program
 from growth import many_epochs, many_layers
-from report import BAR_HEADER, RESULT_HEADER, aligned, bar_rows, performance_page, result_rows
+from report import BAR_HEADER, RESULT_HEADER, aligned, bar_rows, performance_section, result_rows, with_section
 
 WORKLOADS = ("mlp32", "mlp1", "linreg", "cnn", "mnist", "resnet", "transformer", "lstm", "lengths")
 QUICK_PEERS = ("libtorch", "jax")
@@ -41,7 +42,7 @@ def parse_arguments():
     parser.add_argument("--threads", type=some_of(("1", "2")), default=("1", "2"))
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help=f"one repeat, peers {', '.join(QUICK_PEERS)}")
-    parser.add_argument("--output", help="where the report goes; by default a run of everything writes docs/performance.md")
+    parser.add_argument("--output", help="a page whose section of this machine is written; by default, of a run of everything, docs/performance.md")
     arguments = parser.parse_args()
     if arguments.peers is None:
         arguments.peers = QUICK_PEERS if arguments.quick else PEERS
@@ -114,9 +115,9 @@ def main():
         print(note)
     if ours_built and arguments.output:
         command = "bench/run.py " + " ".join(sys.argv[1:])
-        page = performance_page(results, verdicts, notes, command.strip(), arguments.repeats)
-        with open(arguments.output, "w") as file:
-            file.write(page)
+        section = performance_section(results, verdicts, notes, command.strip(), arguments.repeats)
+        output = Path(arguments.output)
+        output.write_text(with_section(output.read_text() if output.exists() else "", section))
         progress(f"written: {arguments.output}")
     return 0 if passed else 1
 

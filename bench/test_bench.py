@@ -6,7 +6,7 @@ from bars import judge
 from contestants import to_run
 from growth import slope_over_run
 from idle import wait_until_idle
-from report import BAR_HEADER, aligned, bar_rows
+from report import BAR_HEADER, RESULT_HEADER, aligned, bar_rows, result_rows, with_section
 
 
 def run(step_us, start_ms=10.0, epochs_ms=(4.2, 4.0, 4.0), rss_mb=20.0):
@@ -119,6 +119,29 @@ class Growth(unittest.TestCase):
     def test_interference_does_not_bend_it(self):
         disturbed = [5.0 + (3.0 if epoch > 600 and epoch % 3 else 0.0) for epoch in range(1000)]
         self.assertAlmostEqual(slope_over_run(disturbed), 0)
+
+
+class Rows(unittest.TestCase):
+    def test_everybody_has_a_share_of_peak_by_the_same_operations(self):
+        ours = to_run({"first_step_monotonic_ns": 0, "epochs_ms": [1.0], "step_us": 50.0, "compile_ms": 1.0, "rss_mb": 9.0, "percent_of_peak": 80.0}, 0)
+        rows = list(result_rows({("cnn", 2): {"isochron": [ours], "jax": [run(200)]}}))
+        self.assertEqual([row[RESULT_HEADER.index("% of peak")] for row in rows], ["80", "20"])
+
+
+class Page(unittest.TestCase):
+    PAGE = "# Performance\nwhat for\n\n## A, 2 cores\nold\n\n### Bars\nold\n\n## B\nkept\n"
+
+    def test_a_machine_replaces_its_own_section_alone(self):
+        page = with_section(self.PAGE, "## A, 2 cores\n\nnew\n")
+        self.assertEqual(page, "# Performance\nwhat for\n\n## A, 2 cores\n\nnew\n\n## B\nkept\n")
+        self.assertEqual(with_section(page, "## A, 2 cores\n\nnew\n"), page)
+
+    def test_the_last_section_is_replaced_to_the_end(self):
+        self.assertTrue(with_section(self.PAGE, "## B\n\nnew\n").endswith("### Bars\nold\n\n## B\n\nnew\n"))
+
+    def test_another_machine_comes_behind(self):
+        self.assertEqual(with_section(self.PAGE, "## C\n\nnew\n"), self.PAGE + "\n## C\n\nnew\n")
+        self.assertEqual(with_section("", "## C\n\nnew\n"), "## C\n\nnew\n")
 
 
 if __name__ == "__main__":
