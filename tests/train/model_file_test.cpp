@@ -91,6 +91,11 @@ const std::map<std::string, LayerCase>& layer_cases() {
     add(of(LSTM(3, {.recurrent_activation = "hard_sigmoid", .unit_forget_bias = false, .return_sequences = true}),
            sequence));
     add(of(GRU(3, {.reset_after = false, .dropout = 0.1, .seed = 4}), sequence));
+    const Tensor film = noise({2, 3, 4, 4, 2});
+    add(of(ConvLSTM1D(3, 2, {.strides = 2, .padding = "same", .return_sequences = true}), image));
+    add(of(ConvLSTM2D(3, {2, 3}, {.recurrent_activation = "hard_sigmoid", .recurrent_dropout = 0.1, .seed = 4}), film));
+    add(of(ConvLSTM3D(2, 2, {.data_format = "channels_first", .dilation_rate = {1, 1, 2}, .go_backwards = true}),
+           noise({1, 2, 2, 3, 3, 4})));
     add(of(MultiHeadAttention(2, 4, {.value_dim = 3, .output_shape = 5, .use_causal_mask = true, .rotary = true}),
            sequence));
     add(of(GroupQueryAttention(4, 6, 2, {.sliding_window = 3, .use_gate = true, .use_causal_mask = true}), sequence));
