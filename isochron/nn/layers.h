@@ -2,6 +2,7 @@
 #pragma once
 
 #include "isochron/nn/activation_layer.h"
+#include "isochron/nn/activity_regularization.h"
 #include "isochron/nn/attention_layers.h"
 #include "isochron/nn/batch_normalization.h"
 #include "isochron/nn/conv_layers.h"

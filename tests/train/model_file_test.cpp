@@ -81,6 +81,7 @@ const std::map<std::string, LayerCase>& layer_cases() {
     add(of(UnitNormalization({.axis = {1, 2}}), sequence));
     add(of(Dropout(0.25, {.noise_shape = {-1, 1}, .seed = 5}), flat));
     add(of(Rescaling(0.5, -2), flat));
+    add(of(ActivityRegularization({.l1 = 0.1, .l2 = 0.2}), flat));
     add(of(Normalization({.axis = {1}, .mean = noise({6}), .variance = abs(noise({6})).eval()}), flat));
     add(of(Embedding(5, 3, {.embeddings_initializer = initializers::orthogonal(2, 9), .mask_zero = true}), words));
     add(of(Masking(0.5), sequence));
