@@ -96,7 +96,7 @@ TEST(NoGradGuard, WhatIsComputedMeanwhileHasNoHistory) {
 
 // f(w) = w^2 has the slope 2w: each step takes w to 0.8 w.
 TEST(NoGradGuard, LetsAParameterBeUpdatedInPlace) {
-  Tensor w = tensor({1.0});
+  Tensor w = tensor({1.0}, DType::float64);
   w.set_requires_grad();
   const Tensor other = w;
   for (int i = 0; i < 3; ++i) {

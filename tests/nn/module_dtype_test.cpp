@@ -70,7 +70,7 @@ TEST(ModuleDtype, OptimizersGoOnWithTheirState) {
   net.to(kWide);
   EXPECT_EQ(net.weight.grad().dtype(), kWide);
   step(kWide);  // v = (0.5, -1) + (0.75, -1.5), w = (0.4375, -0.875)
-  EXPECT_CLOSE(net.weight, tensor({{0.4375}, {-0.875}}), 0, 0);
+  EXPECT_CLOSE(net.weight, tensor({{0.4375}, {-0.875}}, kWide), 0, 0);
   net.to(DType::float32);
   step(DType::float32);  // v = (0.625, -1.25) + (0.4375, -0.875)
   EXPECT_CLOSE(net.weight, tensor({{0.171875f}, {-0.34375f}}), 0, 0);
