@@ -36,6 +36,7 @@
 #include "isochron/passes/passes.h"
 #include "isochron/profiler/profile.h"
 #include "isochron/report/epoch_report.h"
+#include "isochron/tensor/npy.h"
 #include "isochron/tensor/stream.h"
 #include "isochron/timeline/timeline.h"
 #include "isochron/train/callback.h"

@@ -20,11 +20,11 @@
 #include <type_traits>
 
 #define ISO_PARENS ()
-#define ISO_EXPAND(...) ISO_EXPAND2(ISO_EXPAND2(ISO_EXPAND2(__VA_ARGS__)))
+#define ISO_EXPAND(...) ISO_EXPAND2(ISO_EXPAND2(ISO_EXPAND2(ISO_EXPAND2(__VA_ARGS__))))
 #define ISO_EXPAND2(...) ISO_EXPAND1(ISO_EXPAND1(ISO_EXPAND1(__VA_ARGS__)))
 #define ISO_EXPAND1(...) ISO_EXPAND0(ISO_EXPAND0(ISO_EXPAND0(__VA_ARGS__)))
 #define ISO_EXPAND0(...) __VA_ARGS__
-// macro(a) macro(b) …, for up to 27 of them.
+// macro(a) macro(b) …, for up to 36 of them.
 #define ISO_FOR_EACH(macro, ...) __VA_OPT__(ISO_EXPAND(ISO_FOR_EACH_STEP(macro, __VA_ARGS__)))
 #define ISO_FOR_EACH_STEP(macro, first, ...) macro(first) __VA_OPT__(ISO_FOR_EACH_AGAIN ISO_PARENS(macro, __VA_ARGS__))
 #define ISO_FOR_EACH_AGAIN() ISO_FOR_EACH_STEP

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "isochron/base/names.h"
+#include "isochron/nn/wrappers.h"
 
 namespace isochron {
 namespace {
@@ -22,33 +23,32 @@ class UniqueNames {
 
 std::string below(const std::string& path, const std::string& name) { return path.empty() ? name : path + "/" + name; }
 
+bool is_grouped(const Layer& layer) { return layer.class_name() == "GroupQueryAttention"; }
+
 std::string class_in_path(const Layer& layer) {
   const auto* model = dynamic_cast<const Model*>(&layer);
-  return model && model->graph() ? "functional" : snake_case(layer.class_name());
+  if (model && model->graph()) return "functional";
+  if (is_grouped(layer)) return "grouped_query_attention";  // the class behind Keras' name
+  return snake_case(layer.class_name());
 }
 
 // What Keras calls the parts of layers that are made of others.
 std::string keras_part(const Layer& layer, size_t index, UniqueNames& names) {
   const std::string type = layer.class_name();
   if (type == "Bidirectional") return index == 0 ? "forward_layer" : "backward_layer";
-  if (type == "TimeDistributed") return "layer";
+  if (type == "TimeDistributed" || type == "SpectralNormalization") return "layer";
   return names(class_in_path(*layer.parts()[index]));
-}
-
-bool is_recurrent(const Layer& layer) {
-  const std::string type = layer.class_name();
-  return type == "LSTM" || type == "GRU" || type == "SimpleRNN";
 }
 
 // Keras keeps the projections of attention as layers of their own.
 std::string keras_weight(const Layer& layer, const Variable& weight, size_t index) {
-  if (layer.class_name() != "MultiHeadAttention")
-    return fmt::format("{}vars/{}", is_recurrent(layer) ? "cell/" : "", index);
+  if (layer.class_name() != "MultiHeadAttention" && !is_grouped(layer))
+    return fmt::format("{}vars/{}", dynamic_cast<const RecurrentLayer*>(&layer) ? "cell/" : "", index);
   const std::string& name = weight.name();  // "…/query/kernel"
   const size_t last = name.rfind('/'), before = name.rfind('/', last - 1);
   const std::string projection = name.substr(before + 1, last - before - 1);
-  return fmt::format("{}_dense/vars/{}", projection == "attention_output" ? "output" : projection,
-                     name.ends_with("/bias") ? 1 : 0);
+  return fmt::format("{}{}_dense/vars/{}", is_grouped(layer) ? "_" : "",
+                     projection == "attention_output" ? "output" : projection, name.ends_with("/bias") ? 1 : 0);
 }
 
 std::string short_name(const Variable& weight) {
@@ -69,7 +69,10 @@ class Collector {
  private:
   void visit(const Layer& layer, const std::string& path) {
     if (!visited_.insert(&layer).second) return;
-    const std::vector<Variable> own = layer.own_weights();
+    std::vector<Variable> own = layer.own_weights();
+    // Keras counts the kernel that is normalised among the wrapper's own weights, too.
+    if (const auto* wrapper = dynamic_cast<const SpectralNormalization*>(&layer); wrapper && scheme_ == Scheme::keras)
+      own.insert(own.begin(), wrapper->kernel());
     UniqueNames names;
     for (size_t i = 0; i < own.size(); ++i) {
       if (scheme_ != Scheme::keras)

@@ -186,12 +186,16 @@ Value assigned_value(const std::shared_ptr<TensorState>& variable, const Value& 
 void backward(const Value& target, const Value* seed) {
   if (!target.node->differentiable)
     fail<StateError>("backward",
-                     "the tensor depends on nothing that requires a gradient; was it detached, is every parameter "
-                     "frozen, or has step() run since, which drops histories? set_requires_grad() makes a tensor a "
+                     "the tensor depends on nothing that requires a gradient; was it detached, made under a "
+                     "NoGradGuard, is every parameter frozen, or has step() run since, which drops histories? "
+                     "set_requires_grad() makes a tensor a "
                      "parameter");
   for (auto& [id, gradient] : variable_gradients(Tensor(target), seed ? Tensor(*seed) : Tensor())) {
     const std::shared_ptr<TensorState> state = find_variable(id);
     if (!state || !state->trainable) continue;
+    if (gradient.dtype() != state->value.spec().dtype)
+      fail<StateError>("backward", "parameter \"{}\" has become {} since this was computed; compute it again",
+                       state->name, state->value.spec().dtype);
     NodePhaseScope phase(Phase::backward);
     state->gradient = (state->gradient ? Tensor(state->gradient) + gradient : gradient).state();
   }

@@ -151,6 +151,8 @@ TracedPlan::Recording TracedPlan::record(std::span<const TensorSpec> arguments, 
     recorded.inputs[static_cast<size_t>(found->second)].updated = true;
     graph.updates.push_back({static_cast<int32_t>(results.size() + i), found->second});
   }
+  for (Input& input : recorded.inputs)
+    if (input.kind == Input::variable) input.dtype = trace.before(*input.variable_state).spec().dtype;
   return recorded;
 }
 
@@ -166,6 +168,7 @@ std::unique_ptr<TracedPlan> TracedPlan::trace(std::span<const TensorSpec> argume
     for (const std::shared_ptr<TensorState>& variable : recorded.unsettled) settle(variable);
     recorded = record(arguments, body);
   }
+  traced->conversions_ = conversions_of_variables();
   traced->random_keys_ = recorded.random_keys;
   traced->inputs_ = std::move(recorded.inputs);
   traced->results_ = std::move(recorded.results);
@@ -181,6 +184,16 @@ std::vector<Variable> TracedPlan::updated_variables() const {
   for (const Input& input : inputs_)
     if (input.updated) out.push_back(Variable::of(Tensor(input.variable_state)));
   return out;
+}
+
+const TensorState* TracedPlan::converted_variable() {
+  const int64_t now = conversions_of_variables();
+  if (conversions_ == now) return nullptr;
+  for (const Input& input : inputs_)
+    if (input.kind == Input::variable && input.variable_state->value.spec().dtype != input.dtype)
+      return input.variable_state.get();
+  conversions_ = now;
+  return nullptr;
 }
 
 void* TracedPlan::bytes_of_input(const Input& input, std::span<const void* const> arguments) {
@@ -221,6 +234,9 @@ void TracedPlan::bind(std::vector<Input>& inputs, std::span<const void* const> a
 void TracedPlan::run(std::span<const void* const> arguments, std::span<void* const> results, bool check_numbers,
                      ScratchVariables* scratch) {
   std::lock_guard lock(graph_mutex());
+  if (const TensorState* variable = converted_variable())
+    fail<StateError>("run", "variable \"{}\" has become {} since this step was compiled; compile() the model again",
+                     variable->name, variable->value.spec().dtype);
   compute_pending();
   if (random_keys_) {
     random_key_[0] = static_cast<int64_t>(get_seed());
@@ -258,6 +274,7 @@ std::optional<NumberOrigin> TracedPlan::explain(std::span<const void* const> arg
 }
 
 TracedPlan& TracedFunction::plan_for(std::span<const Tensor> arguments) {
+  plans_.remove_if([](const std::unique_ptr<TracedPlan>& plan) { return plan->converted_variable(); });
   for (auto it = plans_.begin(); it != plans_.end(); ++it) {
     const std::vector<TensorSpec>& specs = (*it)->arguments();
     bool same = true;

@@ -65,6 +65,8 @@ class TracedPlan {
   std::vector<Variable> updated_variables() const;
   Executable& executable() { return *plan_; }
   double trace_seconds() const { return trace_seconds_; }
+  // A variable that has another dtype than when this was traced; null while all are as they were.
+  const TensorState* converted_variable();
 
  private:
   struct Input {
@@ -72,7 +74,8 @@ class TracedPlan {
     int32_t index = 0;  // of the argument
     std::shared_ptr<TensorState> variable_state;
     bool updated = false;
-    Value value;  // captured: kept alive here
+    Value value;                   // captured: kept alive here
+    DType dtype = DType::float32;  // of a variable
   };
   struct Recording;
   static Recording record(std::span<const TensorSpec> arguments, const TracedBody& body);
@@ -84,6 +87,7 @@ class TracedPlan {
   std::shared_ptr<Executable> plan_;
   std::vector<TensorSpec> arguments_, results_;
   std::vector<Input> inputs_;
+  int64_t conversions_ = 0;  // of variables, when all were last seen to be as they were
   int64_t random_keys_ = 0;
   int64_t random_key_[2] = {0, 0};
   double trace_seconds_ = 0;

@@ -1,12 +1,18 @@
 #include "isochron/exec/variables.h"
 
+#include <atomic>
 #include <cstring>
 
+#include "isochron/exec/evaluate.h"
+#include "isochron/graph/walk.h"
+#include "isochron/ops/elementwise.h"
 #include "isochron/tensor/deferred.h"
 
 namespace isochron {
 
 namespace {
+std::atomic<int64_t> conversions{0};
+
 Value variable_leaf(const TensorState& variable, const TensorSpec& spec, Storage bytes) {
   Value leaf = make_leaf(spec, std::move(bytes), LeafRole::variable);
   leaf.node->variable = variable.variable;
@@ -49,6 +55,27 @@ void bytes_overwritten(TensorState& variable) {
   leaf.role = LeafRole::stale;
   variable.set(std::move(fresh));
 }
+
+void convert(const Variable& variable, DType dtype) {
+  if (variable.dtype() == dtype) return;
+  const std::shared_ptr<TensorState>& state = variable.state();
+  std::lock_guard lock(graph_mutex());
+  eval({});  // what is pending may assign it
+  settle(state);
+  const auto converted = [&](const Tensor& old) { return cast(stop_gradient(old), dtype).eval(); };
+  const Tensor fresh = converted(variable);
+  if (state->gradient) state->gradient = converted(Tensor(state->gradient)).state();
+  const NodePtr old = state->value.node;
+  state->set(variable_leaf(*state, fresh.spec(), fresh.value().node->results[0]));
+  ++conversions;
+  // Whoever holds the old value keeps it; nothing else can be computed from it.
+  old->role = LeafRole::data;
+  if (old->handles.load(std::memory_order_relaxed) > 0) return;
+  old->results.clear();
+  old->role = LeafRole::stale;
+}
+
+int64_t conversions_of_variables() { return conversions; }
 
 void overwrite(const Variable& variable, const Tensor& value) {
   ISO_CHECK(variable.spec() == value.spec());

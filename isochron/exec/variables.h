@@ -16,6 +16,12 @@ void* writable_bytes(TensorState& variable);
 // The variable's bytes were overwritten: values built from the old ones can't be computed any more.
 void bytes_overwritten(TensorState& variable);
 
+// Gives a variable, and the gradient that backward() left it, another floating dtype. backward() refuses to
+// go on from what was computed before, and plans that were traced with it fit no more (TracedPlan).
+void convert(const Variable& variable, DType dtype);
+// How many there were: plans from before the last one must look at their variables.
+int64_t conversions_of_variables();
+
 // Gives a variable the value of a tensor of its spec, at once.
 void overwrite(const Variable& variable, const Tensor& value);
 

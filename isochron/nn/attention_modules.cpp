@@ -71,8 +71,9 @@ MultiheadAttentionOutput MultiheadAttention::attend(const Tensor& query, const T
     if (x.rank() != 3 || x.shape()[2] != features)
       fail<ShapeError>(kName, "takes a {} of {} with {} features, got {}", what,
                        options_.batch_first ? "(N, L, …)" : "(L, N, …)", features, x.shape());
-    if (x.dtype() != options_.dtype)
-      fail<DTypeError>(kName, "takes {}, got a {} of {}; convert with x.to(…)", options_.dtype, what, x.dtype());
+    if (x.dtype() != out_proj.weight.dtype())
+      fail<DTypeError>(kName, "takes {}, got a {} of {}; convert with x.to(…)", out_proj.weight.dtype(), what,
+                       x.dtype());
     const Tensor in = options_.batch_first ? x : transpose(x, {1, 0, 2});
     const auto part = [&](const Tensor& all) { return slice(all, {which * embed_}, {(which + 1) * embed_}); };
     Tensor y = matmul(in, own.defined() ? Tensor(own) : part(in_proj_weight), {.transpose_b = true});

@@ -1,5 +1,6 @@
 #include "isochron/nn/layer.h"
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <unordered_set>
@@ -47,7 +48,30 @@ void Layer::ensure_built(const std::vector<Shape>& inputs) {
   if (!trainable_) set_trainable(false);
 }
 
+// A call that is not part of another one starts with no losses added.
+class Layer::OutermostCall {
+ public:
+  explicit OutermostCall(const Layer& layer) {
+    if (depth++ == 0 && losses_were_added) layer.each_layer([](const Layer& one) { one.added_losses_.clear(); });
+  }
+  ~OutermostCall() { --depth; }
+  static inline std::atomic<bool> losses_were_added{false};
+
+ private:
+  static inline thread_local int depth = 0;
+};
+
+void Layer::add_loss(const Tensor& loss) {
+  if (loss.rank() != 0 || !is_floating(loss.dtype()))
+    fail<ShapeError>(class_name(), "add_loss() takes a floating scalar, got {}; sum or mean it",
+                     to_string(loss.spec()));
+  if (TrialScope::active()) return;
+  OutermostCall::losses_were_added = true;
+  added_losses_.push_back(loss.value());
+}
+
 Tensor Layer::operator()(const Tensor& x, CallContext context) {
+  const OutermostCall call_scope(*this);
   if (many()) {
     std::vector<Tensor> results = (*this)(std::vector<Tensor>{x}, context);
     if (results.size() == 1) return results[0];
@@ -67,6 +91,7 @@ Tensor Layer::operator()(const Tensor& x, CallContext context) {
 Tensor Layer::compute_mask(const Tensor&, const Tensor& mask) { return supports_masking() ? mask : Tensor(); }
 
 std::vector<Tensor> Layer::operator()(const std::vector<Tensor>& inputs, CallContext context) {
+  const OutermostCall call_scope(*this);
   if (inputs.size() == 1 && !many()) return {(*this)(inputs[0], context)};
   if (!takes_lists()) fail<ValueError>(class_name(), "layer \"{}\" takes one input, got {}", name(), inputs.size());
   if (inputs.empty()) fail<ValueError>(class_name(), "needs at least one input");
@@ -125,14 +150,20 @@ Variable Layer::add_weight(const std::string& weight_name, const Shape& shape, c
 
 // A layer that two others share is visited once.
 template <class F>
-void Layer::each_weight(F&& f) const {
+void Layer::each_layer(F&& f) const {
   std::unordered_set<const Layer*> seen;
   const auto visit = [&](const auto& self, const Layer& layer) -> void {
     if (!seen.insert(&layer).second) return;
-    for (const Weight& weight : layer.weights_) f(weight);
+    f(layer);
     for (const auto& inner : layer.sublayers_) self(self, *inner);
   };
   visit(visit, *this);
+}
+template <class F>
+void Layer::each_weight(F&& f) const {
+  each_layer([&](const Layer& layer) {
+    for (const Weight& weight : layer.weights_) f(weight);
+  });
 }
 
 std::vector<Variable> Layer::weights() const {
@@ -205,6 +236,9 @@ std::vector<Tensor> Layer::losses() const {
   std::vector<Tensor> out;
   each_weight([&](const Weight& w) {
     if (w.regularizer) out.push_back(w.regularizer.penalty(w.variable));
+  });
+  each_layer([&](const Layer& layer) {
+    for (const Value& loss : layer.added_losses_) out.emplace_back(loss);
   });
   return out;
 }

@@ -130,12 +130,15 @@ class Layer : public std::enable_shared_from_this<Layer> {
   // ValueError when it does not fit.
   virtual void set_state(const std::vector<Tensor>& values);
 
-  // Penalties of the weights' regularisers, pending.
+  // Penalties of the weights' regularisers, and what add_loss() was given in the last call; pending.
   std::vector<Tensor> losses() const;
   // Weights with a constraint, to be applied after each update.
   std::vector<std::pair<Variable, Constraint>> constrained_weights() const;
 
  protected:
+  // For call(): a scalar that fit() and evaluate() add to the loss, such as a penalty on what the layer gives.
+  // ShapeError unless it is a scalar.
+  void add_loss(const Tensor& loss);
   Variable add_weight(const std::string& name, const Shape& shape, const Initializer& initializer,
                       WeightOptions options = {});
   // x, or a weight, in the dtype the policy computes in: bfloat16, or `own`.
@@ -174,6 +177,9 @@ class Layer : public std::enable_shared_from_this<Layer> {
     Regularizer regularizer;
     Constraint constraint;
   };
+  class OutermostCall;
+  template <class F>
+  void each_layer(F&& f) const;
   template <class F>
   void each_weight(F&& f) const;
   void inherit_policy(const Layer& from);
@@ -182,6 +188,7 @@ class Layer : public std::enable_shared_from_this<Layer> {
   mutable std::string name_;
   std::vector<Weight> weights_;
   std::vector<std::shared_ptr<Layer>> sublayers_;
+  mutable std::vector<Value> added_losses_;  // not handles: what nobody asks for is not computed
   Shape input_shape_;
   bool built_ = false;
   bool trainable_ = true;

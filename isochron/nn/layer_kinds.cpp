@@ -23,7 +23,8 @@ void add_builtin_kinds<Layer>() {
                LayerNormalization, GroupNormalization, RMSNormalization, UnitNormalization, SpatialDropout1D,
                SpatialDropout2D, SpatialDropout3D, GaussianNoise, GaussianDropout, AlphaDropout)
   ISO_FOR_EACH(ISO_KIND, ReLU, LeakyReLU, ELU, PReLU, Softmax, Permute, RepeatVector, Identity, Attention,
-               AdditiveAttention, GroupQueryAttention, SpectralNormalization)
+               AdditiveAttention, GroupQueryAttention, SpectralNormalization, ConvLSTM1D, ConvLSTM2D, ConvLSTM3D,
+               ActivityRegularization)
   ISO_FOR_EACH(ISO_KIND, Resizing, CenterCrop, RandomCrop, RandomFlip, RandomRotation, RandomZoom, RandomTranslation,
                RandomContrast, Discretization, CategoryEncoding)
 #undef ISO_KIND

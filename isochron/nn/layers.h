@@ -2,9 +2,11 @@
 #pragma once
 
 #include "isochron/nn/activation_layer.h"
+#include "isochron/nn/activity_regularization.h"
 #include "isochron/nn/attention_layers.h"
 #include "isochron/nn/batch_normalization.h"
 #include "isochron/nn/conv_layers.h"
+#include "isochron/nn/conv_lstm.h"
 #include "isochron/nn/dense.h"
 #include "isochron/nn/dropout.h"
 #include "isochron/nn/embedding.h"

@@ -63,6 +63,12 @@ void set_mask(const Tensor& x, const Tensor& mask) {
 
 Tensor both_masks(const Tensor& a, const Tensor& b) { return !a.defined() ? b : !b.defined() ? a : logical_and(a, b); }
 
+Tensor mask_of_rank(const Tensor& mask, int rank) {
+  std::vector<int64_t> dims = mask.shape().to_vector();
+  dims.resize(static_cast<size_t>(rank), 1);
+  return reshape(mask, dims);
+}
+
 Masking::Masking(double mask_value, LayerOptions options) : mask_value_(mask_value) {
   set_name(std::move(options.name));
 }

@@ -19,6 +19,8 @@ Tensor mask_of(const Tensor& x);
 void set_mask(const Tensor& x, const Tensor& mask);
 // What both let through; either may be undefined, as the result is when both are.
 Tensor both_masks(const Tensor& a, const Tensor& b);
+// With axes of extent 1 behind its own, `rank` in all: what values of that rank are picked by.
+Tensor mask_of_rank(const Tensor& mask, int rank);
 
 // Steps in which all features equal mask_value are masked and their features set to zero.
 class Masking : public Layer {

@@ -38,7 +38,7 @@ std::vector<Tensor> Model::get_weights() const {
 
 void Model::set_weights(const std::vector<Tensor>& values) {
   const std::vector<Variable> own = weights();
-  if (own.empty())
+  if (own.empty() && !built())
     fail<StateError>("set_weights", "model \"{}\" has no weights yet: build it with Input(shape), a call, or fit",
                      name());
   std::vector<std::string> wrong;

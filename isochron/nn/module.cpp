@@ -5,6 +5,8 @@
 #include <typeinfo>
 
 #include "isochron/base/demangled.h"
+#include "isochron/exec/variables.h"
+#include "isochron/ops/op.h"
 
 namespace isochron::nn {
 
@@ -157,6 +159,17 @@ IncompatibleKeys Module::load_state_dict(const std::vector<std::pair<std::string
                      report);
   match.take();
   return keys;
+}
+
+Module& Module::to(DType dtype) {
+  if (!is_floating(dtype))
+    fail<DTypeError>("to", "modules compute in floating dtypes, got {}; see Tensor::to() for data", dtype);
+  if (tracing_on_this_thread())
+    fail<StateError>("to", "a module can't change its dtype within a traced function; call to() before it");
+  state_->each_variable([&](const std::string&, const Variable& variable, bool) {
+    if (is_floating(variable.dtype())) convert(variable, dtype);
+  });
+  return *this;
 }
 
 void Module::train(bool on) {

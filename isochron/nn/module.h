@@ -79,6 +79,10 @@ class Module {
   IncompatibleKeys load_state_dict(const std::vector<std::pair<std::string, Tensor>>& state,
                                    LoadStateDictOptions options = {});
 
+  // Parameters and buffers, other than integers, in another floating dtype from now on; state of optimizers follows at
+  // their next step. DTypeError for a dtype that is not floating, StateError within a traced function.
+  Module& to(DType dtype);
+
   // What modules such as Dropout do differently while training; a new module is training.
   void train(bool on = true);
   void eval() { train(false); }

@@ -30,6 +30,7 @@ class Normalization : public Layer {
   explicit Normalization(NormalizationOptions options = {});
   ISO_LAYER(Normalization)
   ISO_ARGUMENTS(options_)
+  bool supports_masking() const override { return true; }
   void build(const Shape& input) override;
   Tensor call(const Tensor& x, const CallContext&) override;
   Shape output_shape(const Shape& input) const override { return input; }

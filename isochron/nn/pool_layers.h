@@ -120,4 +120,18 @@ struct GlobalAveragePooling3D : GlobalPooling {
       : GlobalPooling(Kind::average, "GlobalAveragePooling3D", 3, options) {}
 };
 
+// Keras' other names.
+using MaxPool1D = MaxPooling1D;
+using MaxPool2D = MaxPooling2D;
+using MaxPool3D = MaxPooling3D;
+using AvgPool1D = AveragePooling1D;
+using AvgPool2D = AveragePooling2D;
+using AvgPool3D = AveragePooling3D;
+using GlobalMaxPool1D = GlobalMaxPooling1D;
+using GlobalMaxPool2D = GlobalMaxPooling2D;
+using GlobalMaxPool3D = GlobalMaxPooling3D;
+using GlobalAvgPool1D = GlobalAveragePooling1D;
+using GlobalAvgPool2D = GlobalAveragePooling2D;
+using GlobalAvgPool3D = GlobalAveragePooling3D;
+
 }  // namespace isochron

@@ -1,6 +1,7 @@
 #include "isochron/nn/recurrent.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "isochron/exec/trial.h"
 #include "isochron/nn/masking.h"
@@ -25,11 +26,17 @@ Initializer forgetting(const Initializer& others) {
   });
 }
 
-template <class Options>
-RecurrentSettings settings_of(const Options& options) {
-  RecurrentSettings settings;
-  copy_settings(options, settings);
-  return settings;
+std::string wanted_axes(int kernel_rank) {
+  if (kernel_rank == 2) return "(batch, time, features)";
+  return fmt::format("(batch, time, {} spatial ax{}, channels)", kernel_rank - 2, kernel_rank == 3 ? "is" : "es");
+}
+
+// (batch, time, …) -> (time, batch, …), and back.
+Tensor time_swapped(const Tensor& x) {
+  std::vector<int64_t> order(static_cast<size_t>(x.rank()));
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order[0], order[1]);
+  return transpose(x, order);
 }
 
 }  // namespace
@@ -48,13 +55,14 @@ void RecurrentLayer::check_unbuilt() const {
 }
 
 void RecurrentLayer::build(const Shape& input) {
-  if (input.rank() != 2)
-    fail<ShapeError>(class_name(), "needs (batch, time, features), got examples of shape {}", input);
+  const int rank = kernel_shape(1).rank();
+  if (input.rank() != rank)
+    fail<ShapeError>(class_name(), "needs {}, got examples of shape {}", wanted_axes(rank), input);
   const RecurrentSettings& s = settings_;
-  kernel_ = add_weight("kernel", {input[1], gates_ * units_}, s.kernel_initializer,
+  kernel_ = add_weight("kernel", kernel_shape(input[-1]), s.kernel_initializer,
                        {.regularizer = s.kernel_regularizer, .constraint = s.kernel_constraint, .dtype = s.dtype});
   recurrent_ =
-      add_weight("recurrent_kernel", {units_, gates_ * units_}, s.recurrent_initializer,
+      add_weight("recurrent_kernel", kernel_shape(units_), s.recurrent_initializer,
                  {.regularizer = s.recurrent_regularizer, .constraint = s.recurrent_constraint, .dtype = s.dtype});
   if (!s.use_bias) return;
   // The GRU's second bias belongs to the product with the state.
@@ -110,15 +118,15 @@ void RecurrentLayer::keep(const Tensor& state) {
                      VariableOptions{.name = name() + "/state", .trainable = false});
 }
 
-std::vector<Tensor> RecurrentLayer::first_states(int64_t batch, const std::vector<Tensor>& given) {
-  const Shape shape{batch, units_};
+std::vector<Tensor> RecurrentLayer::first_states(const Shape& shape, const std::vector<Tensor>& given) {
   const bool stateful = settings_.stateful && !TrialScope::active();  // whose batch is none of those to come
   if (stateful && kept_.empty())
     for (int i = 0; i < state_count_; ++i) keep(zeros(shape, settings_.dtype));
   if (stateful && kept_[0].shape() != shape)
     fail<ShapeError>(class_name(),
-                     "stateful layer \"{}\" goes on with {} examples, got {}; give it batches of one size", name(),
-                     kept_[0].shape()[0], batch);
+                     "stateful layer \"{}\" goes on with states of shape {}, got a batch of {} examples whose states "
+                     "are {}; give it batches of one size",
+                     name(), kept_[0].shape(), shape[0], shape);
   if (given.empty()) {
     if (stateful) return {kept_.begin(), kept_.end()};
     return std::vector<Tensor>(static_cast<size_t>(state_count_), zeros(shape, settings_.dtype));
@@ -141,29 +149,36 @@ Tensor RecurrentLayer::kept_share(const Shape& shape, double rate) const {
   return random_bernoulli(shape, 1 - rate, {.dtype = settings_.dtype, .key = noise_.next()}) / (1 - rate);
 }
 
+Tensor RecurrentLayer::project(const Tensor& input, const Tensor& kernel) const { return matmul(input, kernel); }
+std::optional<RecurrentResult> RecurrentLayer::fused_loop(const Tensor&, const std::vector<Tensor>&, const Tensor&) {
+  return {};
+}
+
 RecurrentResult RecurrentLayer::run(const Tensor& x, RecurrentCall call) {
   ensure_built(Shape(x.shape().dims().subspan(1)));
-  if (x.rank() != 3 || x.shape()[2] != kernel_.shape()[0])
-    fail<ShapeError>(class_name(), "layer \"{}\" takes (batch, time, {}), got {}", name(), kernel_.shape()[0],
-                     x.shape());
+  if (x.rank() != kernel_.rank() + 1 || x.shape()[-1] != kernel_.shape()[-2])
+    fail<ShapeError>(class_name(), "layer \"{}\" takes {} with {} features a step, got {}", name(),
+                     wanted_axes(kernel_.rank()), kernel_.shape()[-2], x.shape());
   if (x.shape()[1] == 0) fail<ShapeError>(class_name(), "needs at least one step, got {}", x.shape());
-  Tensor input = transpose(computed(x, settings_.dtype), {1, 0, 2});
+  Tensor input = time_swapped(computed(x, settings_.dtype));
   Tensor mask = call.mask.defined() ? transpose(call.mask, {1, 0}) : Tensor();
   if (settings_.go_backwards) {
     input = flip(input, {0});
     if (mask.defined()) mask = flip(mask, {0});
   }
   if (call.training && settings_.dropout > 0)  // one decision for all steps
-    input = input * cast(kept_share({1, x.shape()[0], x.shape()[2]}, settings_.dropout), input.dtype());
-  Tensor z = cast(matmul(input, computed(kernel_, settings_.dtype)), settings_.dtype);
+    input = input * cast(kept_share(input.shape().with(0, 1), settings_.dropout), input.dtype());
+  Tensor z = cast(project(input, computed(kernel_, settings_.dtype)), settings_.dtype);
   if (const Tensor bias = input_bias(); bias.defined()) z = z + bias;
-  const std::vector<Tensor> first = first_states(x.shape()[0], call.initial_states);
+  const Shape state = z.shape().erase(0).with(-1, units_);
+  const std::vector<Tensor> first = first_states(state, call.initial_states);
   const bool dropped = call.training && settings_.recurrent_dropout > 0;
-  RecurrentResult result =
-      fused() && !settings_.unroll && !dropped ? fused_loop(z, first, mask) : plain_loop(z, first, mask, call.training);
+  std::optional<RecurrentResult> fused;
+  if (!settings_.unroll && !dropped) fused = fused_loop(z, first, mask);
+  RecurrentResult result = fused ? std::move(*fused) : plain_loop(z, first, mask, call.training);
   if (settings_.stateful && !TrialScope::active())
     for (size_t i = 0; i < kept_.size(); ++i) kept_[i].assign(stop_gradient(result.states[i]));
-  result.output = given_on(settings_.return_sequences ? transpose(result.output, {1, 0, 2}) : result.states[0]);
+  result.output = given_on(settings_.return_sequences ? time_swapped(result.output) : result.states[0]);
   return result;
 }
 
@@ -175,7 +190,7 @@ RecurrentResult RecurrentLayer::plain_loop(const Tensor& z, std::vector<Tensor> 
   for (int64_t t = 0; t < z.shape()[0]; ++t) {
     std::vector<Tensor> next = plain_step(step_of(z, t), kept.defined() ? states[0] * kept : states[0], states);
     if (mask.defined()) {
-      const Tensor seen = expand_dims(step_of(mask, t), -1);
+      const Tensor seen = mask_of_rank(step_of(mask, t), next[0].rank());
       for (size_t i = 0; i < next.size(); ++i) next[i] = where(seen, next[i], states[i]);
     }
     states = std::move(next);
@@ -184,17 +199,26 @@ RecurrentResult RecurrentLayer::plain_loop(const Tensor& z, std::vector<Tensor> 
   return {stack(outputs, 0), states};
 }
 
+std::vector<Tensor> RecurrentLayer::after_gates(const Tensor& sums, const Tensor& c) const {
+  const std::vector<Tensor> each = split(sums, 4, -1);
+  const auto gate = [&](size_t i) { return settings_.recurrent_activation(each[i]); };
+  const Tensor next = gate(1) * c + gate(0) * settings_.activation(each[2]);
+  return {gate(3) * settings_.activation(next), next};
+}
+
 SimpleRNN::SimpleRNN(int64_t units, const SimpleRNNOptions& options)
     : RecurrentLayer("SimpleRNN", units, 1, 1, settings_of(options)) {}
 std::shared_ptr<RecurrentLayer> SimpleRNN::another() const {
   check_unbuilt();
   return std::make_shared<SimpleRNN>(*this);
 }
-bool SimpleRNN::fused() const { return settings_.activation.name() == "tanh" || settings_.activation.name() == "relu"; }
-RecurrentResult SimpleRNN::fused_loop(const Tensor& z, const std::vector<Tensor>& states, const Tensor& mask) {
-  const Tensor h = simple_rnn(z, recurrent_, states[0], mask,
-                              settings_.activation.name() == "relu" ? RnnActivation::relu : RnnActivation::tanh);
-  return {h, {step_of(h, z.shape()[0] - 1)}};
+std::optional<RecurrentResult> SimpleRNN::fused_loop(const Tensor& z, const std::vector<Tensor>& states,
+                                                     const Tensor& mask) {
+  const std::string& activation = settings_.activation.name();
+  if (activation != "tanh" && activation != "relu") return {};
+  const Tensor h =
+      simple_rnn(z, recurrent_, states[0], mask, activation == "relu" ? RnnActivation::relu : RnnActivation::tanh);
+  return RecurrentResult{h, {step_of(h, z.shape()[0] - 1)}};
 }
 std::vector<Tensor> SimpleRNN::plain_step(const Tensor& z, const Tensor& h, const std::vector<Tensor>&) {
   return {settings_.activation(z + matmul(h, recurrent_))};
@@ -205,19 +229,15 @@ std::shared_ptr<RecurrentLayer> LSTM::another() const {
   check_unbuilt();
   return std::make_shared<LSTM>(*this);
 }
-bool LSTM::fused() const {
-  return settings_.activation.name() == "tanh" && settings_.recurrent_activation.name() == "sigmoid";
-}
-RecurrentResult LSTM::fused_loop(const Tensor& z, const std::vector<Tensor>& states, const Tensor& mask) {
+std::optional<RecurrentResult> LSTM::fused_loop(const Tensor& z, const std::vector<Tensor>& states,
+                                                const Tensor& mask) {
+  if (settings_.activation.name() != "tanh" || settings_.recurrent_activation.name() != "sigmoid") return {};
   const LstmStates s = lstm(z, recurrent_, states[0], states[1], mask);
   const int64_t last = z.shape()[0] - 1;
-  return {s.h, {step_of(s.h, last), step_of(s.c, last)}};
+  return RecurrentResult{s.h, {step_of(s.h, last), step_of(s.c, last)}};
 }
 std::vector<Tensor> LSTM::plain_step(const Tensor& z, const Tensor& h, const std::vector<Tensor>& states) {
-  const std::vector<Tensor> sums = split(z + matmul(h, recurrent_), 4, -1);
-  const auto gate = [&](size_t i) { return settings_.recurrent_activation(sums[i]); };
-  const Tensor c = gate(1) * states[1] + gate(0) * settings_.activation(sums[2]);
-  return {gate(3) * settings_.activation(c), c};
+  return after_gates(z + matmul(h, recurrent_), states[1]);
 }
 
 GRU::GRU(int64_t units, const GRUOptions& options) : RecurrentLayer("GRU", units, 3, 1, settings_of(options)) {}
@@ -225,17 +245,16 @@ std::shared_ptr<RecurrentLayer> GRU::another() const {
   check_unbuilt();
   return std::make_shared<GRU>(*this);
 }
-bool GRU::fused() const {
-  return settings_.reset_after && settings_.activation.name() == "tanh" &&
-         settings_.recurrent_activation.name() == "sigmoid";
-}
 Tensor GRU::input_bias() const { return bias_.defined() && settings_.reset_after ? step_of(bias_, 0) : Tensor(bias_); }
 Tensor GRU::recurrent_bias() const {
   return bias_.defined() ? step_of(bias_, 1) : zeros({3 * units_}, settings_.dtype);
 }
-RecurrentResult GRU::fused_loop(const Tensor& z, const std::vector<Tensor>& states, const Tensor& mask) {
+std::optional<RecurrentResult> GRU::fused_loop(const Tensor& z, const std::vector<Tensor>& states, const Tensor& mask) {
+  if (!settings_.reset_after || settings_.activation.name() != "tanh" ||
+      settings_.recurrent_activation.name() != "sigmoid")
+    return {};
   const Tensor h = gru(z, recurrent_, recurrent_bias(), states[0], mask);
-  return {h, {step_of(h, z.shape()[0] - 1)}};
+  return RecurrentResult{h, {step_of(h, z.shape()[0] - 1)}};
 }
 std::vector<Tensor> GRU::plain_step(const Tensor& z, const Tensor& h, const std::vector<Tensor>& states) {
   const std::vector<Tensor> inputs = split(z, 3, -1), weights = split(recurrent_, 3, -1);

@@ -20,7 +20,7 @@
 
 namespace isochron {
 
-// What all recurrent layers take, by Keras' names.
+// What all recurrent layers take, by Keras' names; those of conv_lstm.h, too.
 #define ISO_RECURRENT_OPTIONS                                     \
   bool use_bias = true;                                           \
   Initializer kernel_initializer = "glorot_uniform";              \
@@ -84,13 +84,17 @@ void copy_settings(const From& from, To& to) {
                ISO_RECURRENT_OPTION_NAMES)
 #undef ISO_COPY_SETTING
 }
-#undef ISO_RECURRENT_OPTIONS
-#undef ISO_RECURRENT_OPTION_NAMES
+template <class Options>
+RecurrentSettings settings_of(const Options& options) {
+  RecurrentSettings settings;
+  copy_settings(options, settings);
+  return settings;
+}
 
 struct RecurrentCall {
   bool training = false;
   Tensor mask = {};                         // bool (batch, time)
-  std::vector<Tensor> initial_states = {};  // (batch, units) each: h, and c of the LSTM; none: zeros
+  std::vector<Tensor> initial_states = {};  // (batch, units) each: h, and c of an LSTM; none: zeros
 };
 struct RecurrentResult {
   Tensor output;               // (batch, units), or (batch, time, units) with return_sequences
@@ -107,7 +111,7 @@ class RecurrentLayer : public Layer {
   bool takes_lists() const override { return true; }
   std::vector<Tensor> call_many(const std::vector<Tensor>& inputs, const CallContext& context) override;
   Shape output_shape(const Shape& input) const override;
-  RecurrentResult run(const Tensor& x, RecurrentCall call = {});
+  virtual RecurrentResult run(const Tensor& x, RecurrentCall call = {});
   // Of a stateful layer: the next batch starts from zeros again.
   void reset_states();
   std::vector<Variable> state() const override;
@@ -129,12 +133,18 @@ class RecurrentLayer : public Layer {
     return out;
   }
   void check_unbuilt() const;
-  // Time comes first in both. z (T, B, gates units) is the projection of the inputs.
-  virtual bool fused() const = 0;
-  virtual RecurrentResult fused_loop(const Tensor& z, const std::vector<Tensor>& states, const Tensor& mask) = 0;
-  // One step in plain ops: z (B, gates units), h what the product with the state takes. Returns the states after it.
+  // Of the weights that inputs, or states, of so many features are multiplied by. An example has as many axes.
+  virtual Shape kernel_shape(int64_t features) const { return {features, gates_ * units_}; }
+  // Time comes first: input (T, B, …, features) -> z (T, B, …, gates units).
+  virtual Tensor project(const Tensor& input, const Tensor& kernel) const;
+  // All steps at once; none where no op does what the settings ask for.
+  virtual std::optional<RecurrentResult> fused_loop(const Tensor& z, const std::vector<Tensor>& states,
+                                                    const Tensor& mask);
+  // One step in plain ops: z (B, …, gates units), h what the product with the state takes. Returns the states after it.
   virtual std::vector<Tensor> plain_step(const Tensor& z, const Tensor& h, const std::vector<Tensor>& states) = 0;
   virtual Tensor input_bias() const { return bias_; }
+  // h and c of an LSTM after a step, from the sums (B, …, 4 units) of its gates: input, forget, candidate, output.
+  std::vector<Tensor> after_gates(const Tensor& sums, const Tensor& c) const;
 
   int64_t units_;
   int gates_, state_count_;
@@ -142,7 +152,7 @@ class RecurrentLayer : public Layer {
   Variable kernel_, recurrent_, bias_;
 
  private:
-  std::vector<Tensor> first_states(int64_t batch, const std::vector<Tensor>& given);
+  std::vector<Tensor> first_states(const Shape& shape, const std::vector<Tensor>& given);
   RecurrentResult plain_loop(const Tensor& z, std::vector<Tensor> states, const Tensor& mask, bool training);
   void keep(const Tensor& state);
   Tensor kept_share(const Shape& shape, double rate) const;
@@ -158,8 +168,8 @@ class SimpleRNN : public RecurrentLayer {
   std::shared_ptr<RecurrentLayer> another() const override;
 
  protected:
-  bool fused() const override;
-  RecurrentResult fused_loop(const Tensor& z, const std::vector<Tensor>& states, const Tensor& mask) override;
+  std::optional<RecurrentResult> fused_loop(const Tensor& z, const std::vector<Tensor>& states,
+                                            const Tensor& mask) override;
   std::vector<Tensor> plain_step(const Tensor& z, const Tensor& h, const std::vector<Tensor>& states) override;
 };
 
@@ -171,8 +181,8 @@ class LSTM : public RecurrentLayer {
   std::shared_ptr<RecurrentLayer> another() const override;
 
  protected:
-  bool fused() const override;
-  RecurrentResult fused_loop(const Tensor& z, const std::vector<Tensor>& states, const Tensor& mask) override;
+  std::optional<RecurrentResult> fused_loop(const Tensor& z, const std::vector<Tensor>& states,
+                                            const Tensor& mask) override;
   std::vector<Tensor> plain_step(const Tensor& z, const Tensor& h, const std::vector<Tensor>& states) override;
 };
 
@@ -184,8 +194,8 @@ class GRU : public RecurrentLayer {
   std::shared_ptr<RecurrentLayer> another() const override;
 
  protected:
-  bool fused() const override;
-  RecurrentResult fused_loop(const Tensor& z, const std::vector<Tensor>& states, const Tensor& mask) override;
+  std::optional<RecurrentResult> fused_loop(const Tensor& z, const std::vector<Tensor>& states,
+                                            const Tensor& mask) override;
   std::vector<Tensor> plain_step(const Tensor& z, const Tensor& h, const std::vector<Tensor>& states) override;
   Tensor input_bias() const override;
 

@@ -16,6 +16,7 @@ class Rescaling : public Layer {
   explicit Rescaling(double scale, double offset = 0, LayerOptions options = {});
   ISO_LAYER(Rescaling)
   ISO_ARGUMENTS(scale_, offset_)
+  bool supports_masking() const override { return true; }
   Tensor call(const Tensor& x, const CallContext&) override;
   Shape output_shape(const Shape& input) const override { return input; }
 

@@ -85,7 +85,7 @@ RecurrentOutput RecurrentModule::run(const Tensor& x, const Tensor& h0, const Te
   if ((x.rank() != 3 && x.rank() != 2) || x.shape()[-1] != input_)
     fail<ShapeError>(kind_, "takes {} or (L, …) with {} features, got {}",
                      options_.batch_first ? "(N, L, …)" : "(L, N, …)", input_, x.shape());
-  check_dtype(kind_, x, options_.dtype);
+  check_dtype(kind_, x, directions_[0].w_hh.dtype());
   const bool single = x.rank() == 2;
   const size_t ways = options_.bidirectional ? 2 : 1;
   Tensor input = single ? expand_dims(x, 1) : options_.batch_first ? transpose(x, {1, 0, 2}) : x;
@@ -94,7 +94,7 @@ RecurrentOutput RecurrentModule::run(const Tensor& x, const Tensor& h0, const Te
   Shape states{static_cast<int64_t>(directions_.size()), batch, hidden_};
   if (single) states = states.erase(1);
   const auto state_of = [&](const Tensor& given, size_t i) {
-    if (!given.defined()) return zeros({batch, hidden_}, options_.dtype);
+    if (!given.defined()) return zeros({batch, hidden_}, x.dtype());
     if (given.shape() != states) fail<ShapeError>(kind_, "first states must be {}, got {}", states, given.shape());
     const auto at = static_cast<int64_t>(i);
     return reshape(slice(given, {at}, {at + 1}), {batch, hidden_});

@@ -57,17 +57,7 @@ Tensor ChannelDropout::forward(Tensor x) {
 Flatten::Flatten(int64_t start_dim, int64_t end_dim) : start_dim_(start_dim), end_dim_(end_dim) {
   describe(fmt::format("start_dim={}, end_dim={}", start_dim, end_dim));
 }
-Tensor Flatten::forward(Tensor x) {
-  const int first = normalize_axis("Flatten", start_dim_, x.rank()),
-            last = normalize_axis("Flatten", end_dim_, x.rank());
-  if (first > last)
-    fail<ValueError>("Flatten", "start_dim {} must not come after end_dim {} in a tensor of shape {}", start_dim_,
-                     end_dim_, x.shape());
-  std::vector<int64_t> shape = x.shape().to_vector();
-  shape[static_cast<size_t>(first)] = x.shape().elements(first, last + 1);
-  shape.erase(shape.begin() + first + 1, shape.begin() + last + 1);
-  return reshape(x, shape);
-}
+Tensor Flatten::forward(Tensor x) { return flatten(x, start_dim_, end_dim_); }
 
 Unflatten::Unflatten(int64_t dim, std::vector<int64_t> unflattened_size)
     : dim_(dim), size_(std::move(unflattened_size)) {

@@ -5,11 +5,16 @@
 
 namespace isochron {
 
-SpatialLayer::SpatialLayer(std::string class_name, size_t axes, const std::string& data_format, std::string name)
-    : class_name_(std::move(class_name)), axes_(axes), channels_first_(data_format == "channels_first") {
-  if (!channels_first_ && data_format != "channels_last")
-    fail<ValueError>(class_name_, "unknown data_format \"{}\"{}", data_format,
+bool is_channels_first(const std::string& layer, const std::string& data_format) {
+  const bool first = data_format == "channels_first";
+  if (!first && data_format != "channels_last")
+    fail<ValueError>(layer, "unknown data_format \"{}\"{}", data_format,
                      did_you_mean(data_format, {"channels_last", "channels_first"}));
+  return first;
+}
+
+SpatialLayer::SpatialLayer(std::string class_name, size_t axes, const std::string& data_format, std::string name)
+    : class_name_(std::move(class_name)), axes_(axes), channels_first_(is_channels_first(class_name_, data_format)) {
   if (!name.empty()) set_name(std::move(name));
 }
 

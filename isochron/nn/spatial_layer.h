@@ -22,6 +22,9 @@ class Sizes {
   Extents values_;
 };
 
+// ValueError unless it is "channels_first" or "channels_last".
+bool is_channels_first(const std::string& layer, const std::string& data_format);
+
 // A layer over `axes` spatial axes. Its work is done channels last; with data_format "channels_first" the axes are
 // moved on the way in and out.
 class SpatialLayer : public Layer {

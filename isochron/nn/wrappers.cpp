@@ -56,7 +56,7 @@ std::pair<RecurrentResult, RecurrentResult> Bidirectional::both_ways(const std::
     b.output = flip(b.output, {1});
     // Steps that do not count are zero, as in Keras; elsewhere they repeat the step before.
     if (context.mask.defined()) {
-      const Tensor seen = expand_dims(context.mask, -1);
+      const Tensor seen = mask_of_rank(context.mask, a.output.rank());
       a.output = where(seen, a.output, 0);
       b.output = where(seen, b.output, 0);
     }

@@ -79,6 +79,7 @@ class SpectralNormalization : public Layer {
   void build(const Shape& input) override;
   Tensor call(const Tensor& x, const CallContext& context) override;
   Shape output_shape(const Shape& input) const override { return layer_->output_shape(input); }
+  Variable kernel() const { return kernel_; }  // the layer's
 
  private:
   std::shared_ptr<Layer> layer_;

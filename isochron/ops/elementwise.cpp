@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "isochron/ops/create.h"
+#include "isochron/ops/no_grad.h"
 #include "isochron/ops/op.h"
 #include "isochron/ops/reduce.h"
 #include "isochron/ops/shape_ops.h"
@@ -400,6 +401,12 @@ OperandPair meet(const Operand& a, const Operand& b) {
     dtype = DType::int64;
   }
   return {cast(Operand(a.tensor(dtype), a.where()), dtype), cast(Operand(b.tensor(dtype), b.where()), dtype)};
+}
+
+Tensor& replace_value(Tensor& a, const Tensor& value) {
+  if (!NoGradGuard::active() || !a.state()->variable) return a = value;
+  Variable::of(a).assign(value);
+  return a;
 }
 
 Tensor Tensor::to(DType dtype) const { return cast(*this, dtype); }

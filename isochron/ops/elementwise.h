@@ -78,10 +78,16 @@ inline Tensor operator<(const Operand& a, const Operand& b) { return less(a, b);
 inline Tensor operator<=(const Operand& a, const Operand& b) { return less_equal(a, b); }
 inline Tensor operator>(const Operand& a, const Operand& b) { return greater(a, b); }
 inline Tensor operator>=(const Operand& a, const Operand& b) { return greater_equal(a, b); }
-inline Tensor& operator+=(Tensor& a, const Operand& b) { return a = add(Operand(a, b.where()), b); }
-inline Tensor& operator-=(Tensor& a, const Operand& b) { return a = sub(Operand(a, b.where()), b); }
-inline Tensor& operator*=(Tensor& a, const Operand& b) { return a = mul(Operand(a, b.where()), b); }
-inline Tensor& operator/=(Tensor& a, const Operand& b) { return a = div(Operand(a, b.where()), b); }
+// The handle gets the new value; a variable is assigned it, under NoGradGuard also by handles of it that are Tensors.
+Tensor& replace_value(Tensor& a, const Tensor& value);
+inline Tensor& operator+=(Tensor& a, const Operand& b) { return replace_value(a, add(Operand(a, b.where()), b)); }
+inline Tensor& operator-=(Tensor& a, const Operand& b) { return replace_value(a, sub(Operand(a, b.where()), b)); }
+inline Tensor& operator*=(Tensor& a, const Operand& b) { return replace_value(a, mul(Operand(a, b.where()), b)); }
+inline Tensor& operator/=(Tensor& a, const Operand& b) { return replace_value(a, div(Operand(a, b.where()), b)); }
+inline void operator+=(const Variable& a, const Operand& b) { a.assign(add(Operand(a, b.where()), b)); }
+inline void operator-=(const Variable& a, const Operand& b) { a.assign(sub(Operand(a, b.where()), b)); }
+inline void operator*=(const Variable& a, const Operand& b) { a.assign(mul(Operand(a, b.where()), b)); }
+inline void operator/=(const Variable& a, const Operand& b) { a.assign(div(Operand(a, b.where()), b)); }
 
 // The sum of `gradient` over the axes along which `shape` was broadcast: its gradient.
 Tensor sum_to(const Tensor& gradient, const Shape& shape);

@@ -65,6 +65,7 @@ const Op& kScatterAdd =
 [[maybe_unused]] const bool kIndexingComposites = register_composites({
     {"embedding", "Rows of a table for tokens, with gradients of the rows in use."},
     {"take", "Elements of the flattened tensor, picked by index."},
+    {"take_along_axis", "Along an axis, for each index the element it names."},
     {"one_hot", "A last axis with a 1 where the index says."},
 });
 
@@ -84,6 +85,29 @@ Tensor embedding(const Tensor& table, const Tensor& tokens, bool lazy_updates) {
 
 Tensor take(const Operand& x, const Tensor& indices) {
   return gather(Operand(reshape(x, {-1}), x.where()), indices, 0);
+}
+
+Tensor take_along_axis(const Operand& x, const Tensor& indices, int64_t axis) {
+  const Tensor t = x.tensor();
+  const int along = normalize_axis("take_along_axis", axis, t.rank());
+  if (indices.rank() != t.rank())
+    fail<ShapeError>("take_along_axis", "x and indices need equally many axes, got {} and {}", t.shape(),
+                     indices.shape());
+  const Shape shape = t.shape().with(along, indices.shape()[along]);
+  for (int i = 0; i < t.rank(); ++i)
+    if (indices.shape()[i] != shape[i] && indices.shape()[i] != 1)
+      fail<ShapeError>("take_along_axis", "indices for x {} along axis {} must be {}, got {}", t.shape(), along, shape,
+                       indices.shape());
+  // Picking from 0, 1, 2, … first finds an index outside the axis.
+  Tensor place =
+      broadcast_to(gather(arange(t.shape()[along]), indices), shape) * t.shape().elements(along + 1, t.rank());
+  for (int i = 0; i < t.rank(); ++i) {
+    if (i == along) continue;
+    std::vector<int64_t> line(static_cast<size_t>(t.rank()), 1);
+    line[static_cast<size_t>(i)] = t.shape()[i];
+    place = place + reshape(arange(t.shape()[i]) * t.shape().elements(i + 1, t.rank()), line);
+  }
+  return take(Operand(t, x.where()), place);
 }
 
 Tensor scatter_add(const Operand& x, const Tensor& indices, const Tensor& updates, int64_t axis) {

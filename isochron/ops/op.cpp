@@ -3,6 +3,7 @@
 #include <deque>
 #include <map>
 
+#include "isochron/ops/no_grad.h"
 #include "isochron/tensor/engine.h"
 
 namespace isochron {
@@ -37,6 +38,7 @@ NodePtr make_node(const Op& op, std::span<const Tensor> inputs, Attributes attri
     node->depth = std::max(node->depth, value.node->depth + 1);
     node->differentiable |= value.node->differentiable;
   }
+  if (NoGradGuard::active()) node->differentiable = false;
   ++nodes_since_evaluation();
   return node;
 }
@@ -98,6 +100,13 @@ Cost cost_of(const Op& op, std::span<const TensorSpec> inputs, std::span<const T
   }
   return cost;
 }
+
+namespace {
+thread_local int no_grad_guards = 0;
+}
+NoGradGuard::NoGradGuard() { ++no_grad_guards; }
+NoGradGuard::~NoGradGuard() { --no_grad_guards; }
+bool NoGradGuard::active() { return no_grad_guards > 0; }
 
 bool& tracing_on_this_thread() {
   thread_local bool tracing = false;

@@ -9,6 +9,7 @@
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/indexing.h"
 #include "isochron/ops/matmul.h"
+#include "isochron/ops/no_grad.h"
 #include "isochron/ops/normalize.h"
 #include "isochron/ops/pool.h"
 #include "isochron/ops/random.h"

@@ -199,6 +199,7 @@ const Op& kCumprodExclusive = register_op({.name = "cumprod_exclusive",
 [[maybe_unused]] const bool kShapeOpsComposites = register_composites({
     {"squeeze", "Axes of extent 1 dropped."},
     {"expand_dims", "An axis of extent 1 added."},
+    {"flatten", "Axes from one to another made one."},
     {"stack", "Tensors joined along a new axis."},
     {"split", "A tensor cut into parts along one axis."},
     {"tile", "A tensor repeated along its axes."},
@@ -285,6 +286,20 @@ Tensor expand_dims(const Operand& x, int64_t axis) {
   const Tensor t = x.tensor();
   const int i = normalize_axis("expand_dims", axis, t.rank() + 1);
   return reshape(Operand(t, x.where()), t.shape().insert(i, 1).to_vector());
+}
+
+Tensor flatten(const Operand& x, int64_t start_axis, int64_t end_axis) {
+  const Tensor t = x.tensor();
+  if (t.rank() == 0) return reshape(Operand(t, x.where()), {1});
+  const int first = normalize_axis("flatten", start_axis, t.rank()),
+            last = normalize_axis("flatten", end_axis, t.rank());
+  if (first > last)
+    fail<ValueError>("flatten", "axis {} must not come after axis {} in a tensor of shape {}", start_axis, end_axis,
+                     t.shape());
+  Ints dims = t.shape().to_vector();
+  dims[static_cast<size_t>(first)] = t.shape().elements(first, last + 1);
+  dims.erase(dims.begin() + first + 1, dims.begin() + last + 1);
+  return reshape(Operand(t, x.where()), dims);
 }
 
 Tensor concat(const std::vector<Tensor>& parts, int64_t axis) {

@@ -20,6 +20,8 @@ std::vector<int64_t> inverse_permutation(const std::vector<int64_t>& permutation
 Tensor broadcast_to(const Operand& x, const Shape& shape);
 Tensor squeeze(const Operand& x, const std::vector<int64_t>& axes = {});
 Tensor expand_dims(const Operand& x, int64_t axis);
+// The axes from the first to the last made one, as in PyTorch.
+Tensor flatten(const Operand& x, int64_t start_axis = 0, int64_t end_axis = -1);
 Tensor concat(const std::vector<Tensor>& parts, int64_t axis = 0);
 Tensor stack(const std::vector<Tensor>& parts, int64_t axis = 0);
 // Equal parts, or parts of the given sizes.

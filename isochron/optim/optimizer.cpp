@@ -54,6 +54,7 @@ void Optimizer::apply_gradients(const std::vector<Tensor>& gradients, const Para
     State::Tracked& entry = *state_->find(variable);
     if (entry.last_call == state_->calls) fail<ValueError>(name(), "variable \"{}\" was given twice", variable.name());
     entry.last_call = state_->calls;
+    state_->follow(entry);
   }
   try {
     record_update(gradients, variables);

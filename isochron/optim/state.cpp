@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "isochron/exec/variables.h"
 #include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/op.h"
@@ -95,15 +96,30 @@ bool Optimizer::State::decays(const Variable& variable) const {
                       [&](const std::string& part) { return variable.name().find(part) != std::string::npos; });
 }
 
-Optimizer::State::Tracked& Optimizer::State::track(const Variable& variable, size_t group,
-                                                   const std::vector<Slot>& slots) {
-  if (Tracked* known = find(variable)) return *known;
+void Optimizer::State::check_dtype(const Variable& variable) const {
   if (variable.dtype() != DType::float32 && variable.dtype() != DType::float64)
     fail<DTypeError>(options.name,
                      "variables must be float32 or float64, \"{}\" is {}; keep float32 weights and cast "
                      "them where they are used",
                      variable.name(), variable.dtype());
+}
+
+void Optimizer::State::follow(Tracked& entry) const {
+  const DType dtype = entry.variable.dtype();
+  if (dtype == entry.dtype) return;
+  check_dtype(entry.variable);
+  for (const auto& [name, slot] : entry.slots) convert(slot, dtype);
+  for (const Variable& extra : {entry.accumulator, entry.average})
+    if (extra.defined()) convert(extra, dtype);
+  entry.dtype = dtype;
+}
+
+Optimizer::State::Tracked& Optimizer::State::track(const Variable& variable, size_t group,
+                                                   const std::vector<Slot>& slots) {
+  if (Tracked* known = find(variable)) return *known;
+  check_dtype(variable);
   Tracked entry{.variable = variable};
+  entry.dtype = variable.dtype();
   entry.name = variable.name().empty() ? fmt::format("parameter_{}", tracked.size()) : variable.name();
   entry.group = group;
   entry.decays = decays(variable);

@@ -27,6 +27,7 @@ struct Optimizer::State {
     std::string name;  // in the names of its slots
     size_t group = 0;
     bool decays = true;
+    DType dtype = DType::float32;
     std::vector<std::pair<std::string, Variable>> slots;
     Variable accumulator, average;
     int64_t last_call = 0;
@@ -37,6 +38,9 @@ struct Optimizer::State {
   Tensor learning_rate(const Group& group) const;
   Tracked& track(const Variable& variable, size_t group, const std::vector<Slot>& slots);
   bool decays(const Variable& variable) const;
+  // State goes with a variable that was given another dtype.
+  void follow(Tracked& entry) const;
+  void check_dtype(const Variable& variable) const;
   Tracked* find(const Variable& variable);
   bool knows(const Parameters& variables);  // all of them
   // The gradient after scaling, accumulation and clipping on its own.

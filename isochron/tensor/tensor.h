@@ -124,7 +124,7 @@ class Variable : public Tensor {
   // View of a tensor that is a variable; StateError otherwise.
   static Variable of(const Tensor& tensor);
 
-  // ShapeError/DTypeError when the spec differs: a variable keeps its shape and dtype for life.
+  // ShapeError/DTypeError when the spec differs: a variable keeps its shape and dtype (see nn::Module::to()).
   void assign(const Tensor& value) const;
   void assign_add(const Tensor& value) const;
   void assign_sub(const Tensor& value) const;

@@ -77,5 +77,53 @@ TEST(GradientTape, WorksInsideAFunction) {
   EXPECT_EQ(second.report().traces, 1);
 }
 
+TEST(NoGradGuard, WhatIsComputedMeanwhileHasNoHistory) {
+  const Variable x = variable({3});
+  Tensor inside;
+  {
+    NoGradGuard outer;
+    { NoGradGuard inner; }
+    inside = sum(square(x));
+    EXPECT_TRUE(NoGradGuard::active());
+  }
+  EXPECT_FALSE(NoGradGuard::active());
+  EXPECT_EQ(inside.item(), 9);
+  EXPECT_THAT([&] { inside.backward(); }, error<StateError>("made under a NoGradGuard"));
+  const Tensor after = sum(inside * x);
+  after.backward();
+  EXPECT_EQ(first(x.grad()), 9) << "what was computed under the guard is a constant";
+}
+
+// f(w) = w^2 has the slope 2w: each step takes w to 0.8 w.
+TEST(NoGradGuard, LetsAParameterBeUpdatedInPlace) {
+  Tensor w = tensor({1.0}, DType::float64);
+  w.set_requires_grad();
+  const Tensor other = w;
+  for (int i = 0; i < 3; ++i) {
+    sum(square(w)).backward();
+    {
+      NoGradGuard no_grad;
+      w -= 0.1 * w.grad();
+    }
+    w.zero_grad();
+  }
+  EXPECT_TRUE(w.requires_grad());
+  EXPECT_NEAR(first(w), 0.512, 1e-12);
+  EXPECT_NEAR(first(other), 0.512, 1e-12);
+  w *= 2;  // elsewhere a handle gets another value
+  EXPECT_NEAR(first(other), 0.512, 1e-12);
+}
+
+TEST(Variables, CompoundAssignmentsChangeTheVariable) {
+  Variable v = variable({8});
+  const Variable same = v;
+  v += 2;
+  v *= 3;
+  v -= tensor({6.0});
+  same /= 4;
+  EXPECT_EQ(first(v), 6);
+  EXPECT_EQ(v.state(), same.state());
+}
+
 }  // namespace
 }  // namespace isochron

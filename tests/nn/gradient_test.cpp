@@ -85,6 +85,18 @@ TEST(LayerGradient, FlowsThroughAChainOfAllLayers) {
   expect_gradients([&] { return sum(square(model(x))); }, variables);
 }
 
+TEST(LayerGradient, OfConvolutionsOverTime) {
+  set_seed(14);
+  ConvLSTM2D layer(2, {2, 1},
+                   {.strides = {1, 2}, .padding = "same", .return_sequences = true, .dtype = DType::float64});
+  const Variable x = input({2, 3, 2, 3, 1});
+  layer(x);
+  std::vector<Variable> variables = layer.trainable_variables();
+  EXPECT_EQ(variables.size(), 3u);
+  variables.push_back(x);
+  expect_gradients([&] { return sum(square(layer(x))); }, variables);
+}
+
 TEST(LayerGradient, DroppedElementsHaveNone) {
   const Variable x(ones({50}, DType::float64));
   Dropout dropout(0.5);

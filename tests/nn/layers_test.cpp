@@ -4,11 +4,14 @@
 #include <cmath>
 
 #include "isochron/exec/function.h"
+#include "isochron/nn/model.h"
 #include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/random_key.h"
 #include "isochron/ops/reduce.h"
 #include "isochron/ops/shape_ops.h"
+#include "isochron/optim/optimizers.h"
+#include "isochron/train/history.h"
 #include "reference.h"
 
 namespace isochron {
@@ -220,6 +223,52 @@ TEST(NormalizationLayer, SaysWhatDoesNotFit) {
   EXPECT_ERROR(Normalization({.mean = tensor({1.f})}), ValueError, "given together");
   EXPECT_ERROR(Normalization({.mean = tensor({1.f}), .variance = tensor({-1.f})}), ValueError, "not be negative");
   EXPECT_ERROR(Normalization({.mean = ones({2}), .variance = ones({2})})(ones({5, 3})), ShapeError, "mean must fit");
+}
+
+// Gives on 2x and asks for sum(x).
+class Asking : public Layer {
+ public:
+  ISO_LAYER(Asking)
+  Tensor call(const Tensor& x, const CallContext&) override {
+    add_loss(sum(x));
+    return 2 * x;
+  }
+};
+
+TEST(AddedLosses, AreThoseOfTheLastCall) {
+  Sequential model{Asking(), Asking()};
+  const auto total = [&] {
+    double sum = 0;
+    for (const Tensor& loss : model.losses()) sum += loss.item();
+    return sum;
+  };
+  EXPECT_EQ(total(), 0);
+  model(ones({2, 3}));
+  EXPECT_EQ(total(), 6 + 12);
+  model(ones({1, 3}));
+  EXPECT_EQ(total(), 3 + 6);
+}
+
+TEST(AddedLosses, OfASharedLayerCountOnceACall) {
+  const Input x({3});
+  Asking asking;
+  Model model(x, asking(SymbolicTensor(asking(SymbolicTensor(x)))));
+  model(ones({2, 3}));
+  EXPECT_EQ(model.losses().size(), 2u);
+}
+
+// y = x w with w = 3 and x = 1, 2: the loss is mean((y - 0)^2) + 0.5 sum|y| + 0.1 sum y^2 = 22.5 + 4.5 + 4.5.
+TEST(AddedLosses, ArePartOfTheLossThatIsTrained) {
+  Sequential model{Input({1}), Dense(1, {.use_bias = false, .kernel_initializer = initializers::constant(3)}),
+                   ActivityRegularization({.l1 = 0.5, .l2 = 0.1})};
+  model.compile({.optimizer = SGD(0.01), .loss = "mse"});
+  const Tensor x = tensor({{1.f}, {2.f}}), y = zeros({2, 1}).eval();
+  EXPECT_NEAR(model.evaluate(x, y, {.verbose = 0})[0].second, 31.5, 1e-4);
+  EXPECT_NEAR(model.train_on_batch(x, y)[0].second, 31.5, 1e-4);
+  // The slope is 5 w + 0.5 * 3 + 0.1 * 2 * 5 w = 15 + 1.5 + 3.
+  EXPECT_NEAR(model.get_weights()[0].item(), 3 - 0.01 * 19.5, 1e-5);
+  const History history = model.fit(x, y, {.epochs = 3, .batch_size = 1, .verbose = 0});
+  EXPECT_LT(history["loss"].back(), history["loss"].front());
 }
 
 }  // namespace

@@ -42,6 +42,18 @@ TEST_F(Merging, ConcatenatesMasksAlongTime) {
   EXPECT_FALSE(mask_of(Concatenate()({b * 1.0, c})[0]).defined());
 }
 
+// As in Keras, whose preprocessing layers say supports_masking.
+TEST(Masks, TravelThroughScalingLayers) {
+  const Tensor x = ones({1, 3, 2}).eval(), mask = tensor({{1, 0, 1}}) > 0;
+  set_mask(x, mask);
+  Normalization normalize({.mean = tensor({1.f, 2.f}), .variance = tensor({1.f, 4.f})});
+  for (const AnyLayer& layer : {AnyLayer(Rescaling(2)), AnyLayer(normalize), AnyLayer(ActivityRegularization())}) {
+    const Tensor passed = mask_of((*layer.get())(x));
+    ASSERT_TRUE(passed.defined()) << layer.get()->class_name();
+    EXPECT_EQ(bits(passed), (Bits{true, false, true})) << layer.get()->class_name();
+  }
+}
+
 TEST(Softmax, SharesAmongElementsThatTheMaskLetsThrough) {
   const Tensor scores = log(tensor({{1.0f, 2.0f, 3.0f}, {4.0f, 1.0f, 4.0f}}));
   const Tensor mask = tensor({{1, 0, 1}, {1, 1, 0}}) > 0;

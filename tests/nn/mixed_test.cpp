@@ -71,6 +71,7 @@ TEST(Mixed, LayersGiveBfloat16NearFloat32) {
                         {"GRU", GRU(5), sequence},
                         {"SimpleRNN", SimpleRNN(5), sequence},
                         {"Bidirectional", Bidirectional(LSTM(3)), sequence},
+                        {"ConvLSTM1D", ConvLSTM1D(3, 2), image},
                         {"MultiHeadAttention", MultiHeadAttention(2, 4), sequence},
                         {"TransformerEncoderLayer", TransformerEncoderLayer(2, 8), sequence},
                         {"BatchNormalization", BatchNormalization(), image},

@@ -3,7 +3,7 @@
 Run: bench/.venv/bin/python tests/references/generate_weights.py            # writes tests/checkpoint/files/
      bench/.venv/bin/python tests/references/generate_weights.py check DIR  # reads what tests/checkpoint wrote into DIR
 
-`check` loads keras_conv.weights.h5, keras_functional.weights.h5, keras_attention.weights.h5 and torch_net.safetensors, written by
+`check` loads keras_conv.weights.h5, keras_functional.weights.h5, keras_attention.weights.h5, keras_wrapped.weights.h5 and torch_net.safetensors, written by
 `test_checkpoint` when ISOCHRON_KEEP_WEIGHTS names DIR, into the same models, and compares predictions.
 """
 
@@ -51,6 +51,15 @@ def attention_model():
     x = keras.Input((5, 6))
     y = L.MultiHeadAttention(2, 3, value_dim=4)(x, x)
     return keras.Model(x, L.Dense(2)(L.MultiHeadAttention(3, 2, use_bias=False)(y, y)))
+
+
+def wrapped_model():
+    """Layers whose files have paths of their own."""
+    x = keras.Input((3, 4, 4, 2))
+    y = L.Bidirectional(L.ConvLSTM2D(2, 2, return_sequences=True))(x)
+    y = L.Reshape((3, 36))(y)
+    y = L.GroupQueryAttention(2, 4, 2, use_gate=True)(y, y)
+    return keras.Model(x, L.SpectralNormalization(L.Dense(3))(y))
 
 
 class TorchNet(torch.nn.Module):
@@ -102,6 +111,15 @@ def generate():
     randomise(model, rng)
     model.save_weights(FILES / "keras_attention.weights.h5")
     save_predictions("keras_attention", [x], [model(x)])
+    generate_wrapped()
+
+
+def generate_wrapped():
+    rng = np.random.default_rng(6)
+    model, x = wrapped_model(), rng.normal(size=(2, 3, 4, 4, 2)).astype(np.float32)
+    randomise(model, rng)
+    model.save_weights(FILES / "keras_wrapped.weights.h5")
+    save_predictions("keras_wrapped", [x], [model(x)])
 
 
 def predictions(name):
@@ -114,6 +132,7 @@ def check(folder):
         ("keras_conv", conv_model()),
         ("keras_functional", functional_model()),
         ("keras_attention", attention_model()),
+        ("keras_wrapped", wrapped_model()),
     ):
         model.load_weights(folder / f"{name}.weights.h5")
         x, y = predictions(name)

@@ -81,6 +81,7 @@ const std::map<std::string, LayerCase>& layer_cases() {
     add(of(UnitNormalization({.axis = {1, 2}}), sequence));
     add(of(Dropout(0.25, {.noise_shape = {-1, 1}, .seed = 5}), flat));
     add(of(Rescaling(0.5, -2), flat));
+    add(of(ActivityRegularization({.l1 = 0.1, .l2 = 0.2}), flat));
     add(of(Normalization({.axis = {1}, .mean = noise({6}), .variance = abs(noise({6})).eval()}), flat));
     add(of(Embedding(5, 3, {.embeddings_initializer = initializers::orthogonal(2, 9), .mask_zero = true}), words));
     add(of(Masking(0.5), sequence));
@@ -91,6 +92,11 @@ const std::map<std::string, LayerCase>& layer_cases() {
     add(of(LSTM(3, {.recurrent_activation = "hard_sigmoid", .unit_forget_bias = false, .return_sequences = true}),
            sequence));
     add(of(GRU(3, {.reset_after = false, .dropout = 0.1, .seed = 4}), sequence));
+    const Tensor film = noise({2, 3, 4, 4, 2});
+    add(of(ConvLSTM1D(3, 2, {.strides = 2, .padding = "same", .return_sequences = true}), image));
+    add(of(ConvLSTM2D(3, {2, 3}, {.recurrent_activation = "hard_sigmoid", .recurrent_dropout = 0.1, .seed = 4}), film));
+    add(of(ConvLSTM3D(2, 2, {.data_format = "channels_first", .dilation_rate = {1, 1, 2}, .go_backwards = true}),
+           noise({1, 2, 2, 3, 3, 4})));
     add(of(MultiHeadAttention(2, 4, {.value_dim = 3, .output_shape = 5, .use_causal_mask = true, .rotary = true}),
            sequence));
     add(of(GroupQueryAttention(4, 6, 2, {.sliding_window = 3, .use_gate = true, .use_causal_mask = true}), sequence));

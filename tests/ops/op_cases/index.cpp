@@ -44,6 +44,39 @@ std::vector<OpCase> index_cases() {
                        return take(zeros({2, 2}), tensor({4})).eval();
                      },
                      "IndexError", "[gather] indices must be in [0, 4), got 4"}}},
+      {.op = "take_along_axis",
+       .known = {{[] {
+                    return take_along_axis(tensor({{1.0, 2.0, 3.0}, {4.0, 5.0, 6.0}}), tensor({{2, 0}, {1, 1}}), 1);
+                  },
+                  tensor({{3.0, 1.0}, {5.0, 5.0}})},
+                 {[] {
+                    return take_along_axis(tensor({{1.0, 2.0, 3.0}, {4.0, 5.0, 6.0}}), tensor({{1, 0, 1}}), 0);
+                  },
+                  tensor({{4.0, 2.0, 6.0}})},
+                 {[] {
+                    return take_along_axis(tensor({{1.0, 2.0, 3.0}, {4.0, 5.0, 6.0}}), tensor({{2}}), -1);
+                  },
+                  tensor({{3.0}, {6.0}})}},
+       .slopes = {{{points({2, 3})},
+                   [](const Tensors& t) {
+                     return square(take_along_axis(t[0], tensor({{2, 0, 2}, {1, 1, 1}}), 1));
+                   }}},
+       .refusals = {{[] {
+                       return take_along_axis(zeros({2, 3}), tensor({{0}, {3}}), 1).eval();
+                     },
+                     "IndexError", "indices must be in [0, 3), got 3 at position 1"},
+                    {[] {
+                       return take_along_axis(zeros({2, 3}), tensor({0}), 1);
+                     },
+                     "ShapeError", "need equally many axes, got (2, 3) and (1,)"},
+                    {[] {
+                       return take_along_axis(zeros({2, 3}), tensor({{0}, {0}, {0}}), 1);
+                     },
+                     "ShapeError", "along axis 1 must be (2, 1), got (3, 1)"},
+                    {[] {
+                       return take_along_axis(zeros({2, 3}), zeros({2, 1}), 1);
+                     },
+                     "DTypeError", "indices must be integers, got float32"}}},
       {.op = "scatter_add",
        .forward =
            [](const ReferenceCase& c) {

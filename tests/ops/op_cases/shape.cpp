@@ -159,6 +159,26 @@ std::vector<OpCase> shape_cases() {
        .forward = [](const ReferenceCase& c) { return Tensors{expand_dims(c.inputs[0], c.integer("axis"))}; },
        .slopes = {{{points({3})}, [](const Tensors& t) { return square(expand_dims(t[0], 0)); }}},
        .refusals = {{[] { return expand_dims(zeros({2}), 2); }, "IndexError", "axis must be in [-2, 2), got 2"}}},
+      {.op = "flatten",
+       .known = {{[] {
+                    return flatten(ones({2, 3, 4}, kReal), 1);
+                  },
+                  ones({2, 12}, kReal)},
+                 {[] {
+                    return flatten(ones({2, 3, 4}, kReal), 0, 1);
+                  },
+                  ones({6, 4}, kReal)},
+                 {[] {
+                    return flatten(ones({2, 0}, kReal));
+                  },
+                  ones({0}, kReal)},
+                 {[] { return flatten(ones({}, kReal)); }, ones({1}, kReal)}},
+       .slopes = {{{points({2, 3})}, [](const Tensors& t) { return square(flatten(t[0])); }}},
+       .refusals = {{[] {
+                       return flatten(zeros({2, 3, 4}), 2, 1);
+                     },
+                     "ValueError", "axis 2 must not come after axis 1"},
+                    {[] { return flatten(zeros({2}), 1); }, "IndexError", "axis must be in [-1, 1), got 1"}}},
       {.op = "stack",
        .forward = [](const ReferenceCase& c) { return Tensors{stack(c.inputs, c.integer("axis"))}; },
        .slopes = {{{points({3}), points({3}, 0, 1)},
