@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "isochron/base/files.h"
+#include "isochron/base/tick_clock.h"
 
 namespace isochron {
 
@@ -18,9 +19,32 @@ int64_t read_ns(clockid_t clock) {
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
+#if defined(__x86_64__)
+// The counter of time stamps, where the kernel keeps its own time by it: then it runs evenly and alike on all CPUs.
+struct TimeStamps {
+  static uint64_t ticks() { return __builtin_ia32_rdtsc(); }
+  static int64_t ns() { return read_ns(CLOCK_MONOTONIC); }
+  static bool trusted() {
+    static const bool by_kernel = [] {
+      char name[64];
+      read_short_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", name);
+      return std::strcmp(name, "tsc\n") == 0;
+    }();
+    return by_kernel;
+  }
+};
+[[gnu::tls_model("initial-exec")]] constinit thread_local TickClock<TimeStamps> t_clock;
+#endif
+
 }  // namespace
 
-int64_t monotonic_ns() { return read_ns(CLOCK_MONOTONIC); }
+int64_t monotonic_ns() {
+#if defined(__x86_64__)
+  return t_clock.now_ns();
+#else
+  return read_ns(CLOCK_MONOTONIC);
+#endif
+}
 
 int64_t unix_ns() { return read_ns(CLOCK_REALTIME); }
 

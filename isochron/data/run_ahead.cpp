@@ -266,6 +266,8 @@ bool RunAhead::next(Worker& worker, Element& out) {
       waiting_thread_.store(worker.thread_id.load(std::memory_order_relaxed), std::memory_order_relaxed);
       waiting_since_ns_.store(now, std::memory_order_release);
     }
+    // Threads went to sleep while this one helped, and it helps no more: what it does has become too slow for that.
+    if (active_ == 0) wake_threads();
     if (consumer_wakes_.wait_for(lock, std::chrono::milliseconds(1)) == std::cv_status::timeout)
       tune(monotonic_ns() - waiting_since);
     check_interrupt("input");  // leaves what is waited for in pipeline_activity(): it goes on to be made

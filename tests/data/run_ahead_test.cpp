@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <future>
+#include <memory>
 #include <set>
 #include <thread>
 
@@ -53,6 +55,32 @@ TEST(RunAhead, OrderIsKept) {
         range(200).batch(8).unbatch().map(uneven, parallel), stream(range(200)).map(uneven).prefetch(3),
         stream(range(200)).map(uneven, {.num_parallel_calls = 5}).batch(9).prefetch()})
     for (int pass = 0; pass < 3; ++pass) EXPECT_EQ(numbers(dataset), doubled(200));
+}
+
+// The consumer makes elements itself while that is quick. When it stops, in the middle of a batch, threads that had
+// nothing to do meanwhile must go on with the rest: nobody else will.
+TEST(RunAhead, GoesOnWhenTheConsumerHelpsNoMore) {
+  const auto consumer = std::make_shared<std::atomic<std::thread::id>>();
+  const auto helped = std::make_shared<std::atomic<int>>(0);
+  const Dataset dataset = range(4096)
+                              .map([consumer, helped](int64_t x) {
+                                if (std::this_thread::get_id() == *consumer && ++*helped % 20 == 19) nap(8'000);
+                                return x * 2;
+                              })
+                              .batch(64)
+                              .prefetch();
+  std::packaged_task<bool()> run([dataset, consumer, helped] {
+    *consumer = std::this_thread::get_id();
+    const auto begin = std::chrono::steady_clock::now();
+    // Until it has happened a few times, on a machine where the consumer ever gets to help.
+    while (*helped < 100 && std::chrono::steady_clock::now() - begin < std::chrono::seconds(2))
+      if (numbers(dataset) != doubled(4096)) return false;
+    return true;
+  });
+  std::future<bool> right = run.get_future();
+  std::thread(std::move(run)).detach();  // which, if it hangs, nobody can end
+  ASSERT_EQ(right.wait_for(std::chrono::seconds(60)), std::future_status::ready) << "nobody makes the next element";
+  EXPECT_TRUE(right.get());
 }
 
 TEST(RunAhead, UnorderedGivesEveryElementOnce) {
