@@ -63,7 +63,7 @@ std::vector<Verdict> growth_of_traced(const StepParts& parts) {
 std::vector<Verdict> diagnose_traced_steps(const StepParts& parts) {
   std::vector<Verdict> verdicts = diagnose_epochs(parts.run, parts.unit);
   // Single steps differ; without a reason for it that is no complaint.
-  if (verdicts.front().cause == Cause::unknown)
+  if (verdicts.front().cause == Cause::unknown && verdicts.front().symptom != Symptom::slow_overall)
     verdicts = {healthy_verdict(Case(parts.run, {.word = "step", .traced = true}))};
   if (verdicts.front().cause == Cause::none && parts.together == 1)
     if (auto growing = growth_of_traced(parts); !growing.empty()) verdicts = std::move(growing);

@@ -69,17 +69,19 @@ void prefer_explained_start(Examination& exam) {
     exam.see_as(uneven);
 }
 
+std::string what_to_do(const Case& patient, Cause cause, Symptom symptom) {
+  return cause == Cause::unknown ? how_to_find_out(symptom, patient.run.framework, patient.under_watch())
+                                 : fix_for(cause, patient.run.framework);
+}
+
 // Findings that are symptoms by themselves.
 std::vector<Verdict> terminal_verdicts(const Examination& exam, Symptom symptom) {
   const Case& patient = exam.patient;
   std::vector<Verdict> verdicts;
   for (const Finding& finding : exam.findings) {
     if (finding.symptom != symptom) continue;
-    const bool known = finding.cause != Cause::unknown;
-    verdicts.push_back({symptom, finding.cause, known ? 1.0 : 0.0, finding.confidence, finding.summary,
-                        finding.evidence,
-                        known ? fix_for(finding.cause, patient.run.framework)
-                              : how_to_find_out(symptom, patient.run.framework, patient.under_watch())});
+    verdicts.push_back({symptom, finding.cause, finding.cause == Cause::unknown ? 0.0 : 1.0, finding.confidence,
+                        finding.summary, finding.evidence, what_to_do(patient, finding.cause, symptom)});
   }
   std::stable_sort(verdicts.begin(), verdicts.end(),
                    [](const Verdict& a, const Verdict& b) { return a.confidence > b.confidence; });
@@ -175,14 +177,14 @@ std::vector<Verdict> share_out(Examination& exam, const Complaint& complaint) {
     if (share < kMention) continue;
     left -= share;
     verdicts.push_back({complaint.symptom, finding.cause, share, finding.confidence, std::move(finding.summary),
-                        std::move(finding.evidence), fix_for(finding.cause, patient.run.framework)});
+                        std::move(finding.evidence), what_to_do(patient, finding.cause, complaint.symptom)});
   }
   if (!complaint.overall() && (left > kUnknown || verdicts.empty())) {
     // Where the causes found explain little, that is the answer.
     const bool first = verdicts.empty() || (verdicts.front().share < kMinor && left > 2 * verdicts.front().share);
     verdicts.insert(first ? verdicts.begin() : verdicts.end(), unknown_verdict(patient, complaint.symptom, left));
   }
-  if (verdicts.front().cause != Cause::unknown)
+  if (complaint.overall() || verdicts.front().cause != Cause::unknown)
     verdicts.front().summary = shape_text(patient, complaint.symptom) + "; " + verdicts.front().summary;
   return verdicts;
 }

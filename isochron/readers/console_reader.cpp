@@ -11,6 +11,7 @@
 #include "isochron/readers/notices.h"
 #include "isochron/readers/plain_line.h"
 #include "isochron/readers/progress_bar.h"
+#include "isochron/readers/rich_handler.h"
 #include "isochron/readers/terminal.h"
 #include "isochron/readers/timestamp.h"
 
@@ -158,8 +159,8 @@ struct ConsoleReader::State {
 
   void read_into(FitBuilder& into, const Terminal::Line& line) {
     if (is_our_note(line.text)) return;
-    const auto stamp = find_timestamp(line.text);
-    std::string_view text = line.text;
+    const auto stamp = rich.stamp_of(line.text, find_timestamp(line.text));
+    std::string_view text = rich.without_place(line.text);
     std::string around;
     if (stamp && numbers_epoch(text.substr(0, stamp->begin))) {  // "Epoch: 3 [2026-11-15 09:01:00] | (0:01:07)"
       around = std::string(text.substr(0, stamp->begin)).append(text.substr(std::min(stamp->end, text.size())));
@@ -276,6 +277,7 @@ struct ConsoleReader::State {
   Terminal terminal;
   FitBuilder builder;
   TableReader table;
+  RichHandlerLines rich;
   TracebackReader traceback;
   std::array<StampClock, Timestamp::kKinds> clocks;
   std::optional<size_t> main_clock;

@@ -182,7 +182,11 @@ void FitBuilder::end_epoch(const LogEvent& event, std::optional<double> time) {
       if (last && event.role == LogEvent::Role::train) last->ended = true;
       return;
     }
-    if (event.within && (!last || last->ended || event.valid_part)) return;
+    // Below a line that told of the epoch without its time, what it took may stand by itself.
+    constexpr int64_t kRightBelow = 2;
+    const bool below = last && last->ended && !last->printed && !last->end && last->lines < kRightBelow;
+    if (event.within && (!last || (last->ended && !below) || event.valid_part)) return;
+    if (below) last->told_below = true;
     if (last && (!last->printed || last->printed_at)) {  // beside a step it may have been of that
       last->printed = event.epoch_time;
       last->printed_at.reset();

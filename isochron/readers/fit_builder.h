@@ -91,6 +91,7 @@ class FitBuilder {
   void start_fit();
 
   static void take_times_of_steps(Fit& fit);
+  static void take_time_below(Fit& fit);
   static void take_clocks(Fit& fit);
   static void take_positions(Fit& fit);
   static void take_part_of_epoch(Fit& fit, const std::vector<std::pair<double, double>>& clock);
