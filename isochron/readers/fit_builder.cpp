@@ -313,6 +313,20 @@ void FitBuilder::add_inner_bar(EpochDraft& draft, const LogEvent& event, bool ke
   bar->update(event, time);
 }
 
+// Whether they are epochs, how long they take will tell.
+void FitBuilder::note_items(const LogEvent& event, std::optional<double> time) {
+  constexpr int64_t kMostItems = 200;
+  auto& [points, total] = fit().items_bar;
+  const bool same = points.empty() || (total == event.steps && event.step >= points.back().first);
+  if (!event.step || !event.steps || *event.steps > kMostItems || !event.elapsed || !same) {
+    fit().items_bars = true;
+    return;
+  }
+  total = event.steps;
+  if (points.empty() || *event.step > points.back().first)
+    points.emplace_back(*event.step, time ? Measured::exact(*time) : *event.elapsed);
+}
+
 void FitBuilder::add_train_bar(const LogEvent& event, bool keras, std::optional<double> time) {
   EpochDraft* draft = current();
   const int64_t step = event.step.value_or(0);
@@ -460,6 +474,7 @@ void FitBuilder::add(const LogEvent& event, std::optional<double> time) {
           if (draft->end && draft->last_step_time && time && !draft->train) draft->end = std::max(*draft->end, *time);
         }
       } else {
+        if (!has_epoch(event)) note_items(event, time);
         add_train_bar(event, event.framework == "keras", time);
       }
       break;

@@ -142,6 +142,23 @@ void FitBuilder::take_clocks(Fit& fit) {
   }
 }
 
+// `for epoch in tqdm(range(50))`: items of one bar without a name that take seconds each, in a log without a word about
+// epochs, are epochs.
+void FitBuilder::take_long_items(Fit& fit) {
+  constexpr double kLeast = 1;  // seconds, on average
+  const auto& points = fit.items_bar.points;
+  if (fit.items_bars || points.size() < 3 || fit.named || fit.headers || !fit.positions.empty()) return;
+  if (fit.drafts.size() != 1 || fit.drafts[0].numbered || !fit.drafts[0].train || fit.drafts[0].train->keras ||
+      !fit.windows.empty())
+    return;
+  const auto items = static_cast<double>(points.back().first - points.front().first);
+  const double seconds = points.back().second.value - points.front().second.value;
+  if (static_cast<double>(points.size()) < items + 1 || seconds < kLeast * items) return;
+  fit.epochs_bar = fit.items_bar;
+  fit.planned = fit.items_bar.total;
+  fit.drafts.clear();
+}
+
 // A bar whose items are epochs: the differences of its clock.
 void FitBuilder::take_epochs_bar(Fit& fit) {
   const auto& points = fit.epochs_bar.points;
@@ -312,6 +329,7 @@ RunRecord FitBuilder::record_of(Fit fit) {
   take_time_below(fit);
   take_clocks(fit);  // first: only what was printed can be a reading of a clock
   take_positions(fit);
+  take_long_items(fit);
   take_epochs_bar(fit);
   take_running_bar(fit);
   take_lone_bars(fit);

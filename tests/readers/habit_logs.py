@@ -158,3 +158,8 @@ LOGS.append(("import-speaks-long-before-the-first-epoch", "healthy", [(1, 90), (
 each("time-below-the-line-of-its-epoch", FIRST, lambda e, s, t: f"Epoch {e} loss=0.31\nelapsed: {s:.2f} s\n")
 each("time-before-the-word", FIRST, lambda e, s, t: f"{s:.2f} seconds for epoch {e} (loss 0.3)\n")
 LOGS.append(("time-of-the-run-below-its-last-epoch", "healthy", [], "".join(f"Epoch {e} loss=0.31\n" for e in range(1, 6)) + "time: 17.2 s\n", None))
+each("values-in-a-column", FIRST, lambda e, s, t: f"------ Epoch {e} ------\nTrain loss : 0.31\nVal loss   : 0.33\nTime       : {s:.2f} s\n")
+LOGS.append(("a-bar-without-a-name-around-epochs", "slower-later", list(LATER), "\r  0%|          | 0/5 [00:00<?, ?it/s]" + "".join(
+    f"\r {20 * e:3}%|███       | {e}/5 [{t // 60:02}:{t % 60:02}<01:00, {t / e:.2f}s/it, loss=0.3]" for e, t in enumerate(itertools.accumulate(LATER), 1)) + "\n", None))
+LOGS.append(("a-bar-without-a-name-around-steps", "healthy", [40], "".join(
+    f"\r {n:3}%|███       | {n}/100 [00:{4 * n // 10:02}<00:10,  2.50it/s]" for n in (0, 1, 5, 30, 60, 100)) + "\n", None))
