@@ -315,7 +315,7 @@ void FitBuilder::add_inner_bar(EpochDraft& draft, const LogEvent& event, bool ke
 
 // Whether they are epochs, how long they take will tell.
 void FitBuilder::note_items(const LogEvent& event, std::optional<double> time) {
-  constexpr int64_t kMostItems = 200;
+  constexpr int64_t kMostItems = 50;
   auto& [points, total] = fit().items_bar;
   const bool same = points.empty() || (total == event.steps && event.step >= points.back().first);
   if (!event.step || !event.steps || *event.steps > kMostItems || !event.elapsed || !same) {

@@ -147,7 +147,8 @@ void FitBuilder::take_clocks(Fit& fit) {
 void FitBuilder::take_long_items(Fit& fit) {
   constexpr double kLeast = 1;  // seconds, on average
   const auto& points = fit.items_bar.points;
-  if (fit.items_bars || points.size() < 3 || fit.named || fit.headers || !fit.positions.empty()) return;
+  if (fit.items_bars || points.size() < 3 || fit.named || fit.headers || fit.run_epochs || !fit.positions.empty())
+    return;
   if (fit.drafts.size() != 1 || fit.drafts[0].numbered || !fit.drafts[0].train || fit.drafts[0].train->keras ||
       !fit.windows.empty())
     return;

@@ -138,7 +138,7 @@ constexpr Family kFamilies[] = {
      R"(time( taken| consuming| cost| spent)?( for| of)? epoch {epoch}( is| was|:|=)(:)? {epoch_time})"},
     {"", Kind::epoch_end,
      R"(time( taken| cost| elapsed)?( for| of| per| this)( 1| one| an| the| this)? epoch( is| was)?(:|=)? {epoch_time})"},
-    {"", Kind::epoch_end, R"({epoch_time} (for|spent on|in) epoch {epoch})"},
+    {"", Kind::epoch_end, R"(^ {epoch_time} (for|spent on|in) epoch {epoch})"},
     {"", Kind::epoch_end, R"(\[100%\] in {epoch_time})"},
     // Below an epoch's header, one thing a line: "time taken: 3.4s", "took 3.4 s", "seconds: 3.4"
     {"", Kind::epoch_end, R"(^ (time( taken)?|took|seconds|duration|elapsed|total) (:|=)? {epoch_time} $)", Role::train,
