@@ -25,6 +25,7 @@ constexpr size_t kLongestTold = 1000;
 class TableReader {
  public:
   std::optional<LogEvent> feed(std::string_view line) {
+    if (columns_.empty() && has_number(line)) return std::nullopt;  // rows come below a header, which has none
     const std::string plain = without_frames(line);
     line = plain;
     std::vector<std::string> cells = cells_of(line);
@@ -53,6 +54,15 @@ class TableReader {
   }
 
  private:
+  // A cell that is a number, in a line without frames: most lines of a log have one.
+  static bool has_number(std::string_view line) {
+    if (line.find_first_of("|\xE2") != std::string_view::npos) return false;
+    for (size_t i = 0; i < line.size(); ++i)
+      if (is_digit(line[i]) && (i == 0 || is_space(line[i - 1]) || line[i - 1] == ',' || line[i - 1] == ';'))
+        return true;
+    return false;
+  }
+
   // Where bars stand between them, names may have blanks: "|  Epoch  |  Time Elapsed  |".
   static std::vector<std::string> cells_of(std::string_view line) {
     const bool framed = trimmed(line).starts_with('|') && trimmed(line).ends_with('|');
