@@ -268,6 +268,7 @@ struct ConsoleReader::State {
     std::vector<RunRecord> runs = finished.finish();
     for (RunRecord& run : runs) {
       run.source = "console";
+      if (&run != &runs.back()) run.facts.push_back({"finished", "another run follows in the log", source});
       if (main_clock == static_cast<size_t>(Timestamp::Kind::absolute) && !run.epochs.empty()) {
         // Epochs stand at Unix times: time zero moves to the first.
         const double zero = run.epochs.front().start;

@@ -163,3 +163,6 @@ LOGS.append(("a-bar-without-a-name-around-epochs", "slower-later", list(LATER), 
     f"\r {20 * e:3}%|███       | {e}/5 [{t // 60:02}:{t % 60:02}<01:00, {t / e:.2f}s/it, loss=0.3]" for e, t in enumerate(itertools.accumulate(LATER), 1)) + "\n", None))
 LOGS.append(("a-bar-without-a-name-around-steps", "healthy", [40], "".join(
     f"\r {n:3}%|███       | {n}/100 [00:{4 * n // 10:02}<00:10,  2.50it/s]" for n in (0, 1, 5, 30, 60, 100)) + "\n", None))
+LOGS.append(("interrupted-and-begun-anew", "healthy", list(EVEN), "".join(f"Epoch {e}/4 - {s:.1f}s - loss 0.3\n" for e, s in enumerate(EVEN[:2], 1)) +
+             "Traceback (most recent call last):\n  File \"train.py\", line 30, in <module>\nKeyboardInterrupt\n" +
+             "".join(f"Epoch {e}/4 - {s:.1f}s - loss 0.3\n" for e, s in enumerate(EVEN, 1)), None))
