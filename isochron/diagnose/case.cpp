@@ -11,6 +11,17 @@
 #include "isochron/base/median.h"
 
 namespace isochron {
+namespace {
+
+// A run says that it goes on where another one stopped. Who only loads weights begins anew.
+bool goes_on(const RunRecord& run) {
+  return std::any_of(run.facts.begin(), run.facts.end(), [](const Fact& fact) {
+    return fact.key == "resume" &&
+           (fact.value.find("esum") != std::string::npos || fact.value.find("estoring states") != std::string::npos);
+  });
+}
+
+}  // namespace
 
 Case::Case(const RunRecord& record, EpochUnit what) : run(record), unit(std::move(what)) {
   std::vector<double> seconds, resolution;
@@ -23,7 +34,11 @@ Case::Case(const RunRecord& record, EpochUnit what) : run(record), unit(std::mov
   // it may stand anywhere, and how long the epoch took says nothing.
   if (run.find_fact("epoch.begun-by-other") && seconds.size() > 2 && !watched())
     seconds[0] = median_of({seconds.begin() + 1, seconds.end()});
+  // After resuming the first epoch shown may be the rest of one: that it is short makes no other one slow.
+  const double missing = goes_on(run) && seconds.size() > 2 ? std::max(0.0, seconds[1] - seconds[0]) : 0;
+  if (missing > 0) seconds[0] += missing;
   shape = shape_of(seconds, resolution);
+  shape.first_overhead -= missing;
 }
 
 std::vector<const Fact*> Case::facts(std::string_view key) const {
@@ -173,24 +188,34 @@ std::vector<size_t> Case::slow_epochs() const {
   return positions;
 }
 
-bool Case::matches_slow(const std::vector<int>& indices) const {
-  double hit = 0;
+double Case::extra_of(const std::vector<size_t>& positions) const {
+  double seconds = 0;
+  for (const size_t i : positions) seconds += shape.extra[i];
+  return seconds;
+}
+
+std::vector<size_t> Case::slow_among(const std::vector<int>& indices) const {
+  std::vector<size_t> hits;
   size_t false_alarm = 0;
   for (size_t i = 0; i < run.epochs.size(); ++i) {
     if (std::find(indices.begin(), indices.end(), run.epochs[i].index) == indices.end()) continue;
-    hit += shape.extra[i];
-    if (!shape.slow(i) && i > 0) ++false_alarm;
+    if (shape.slow(i))
+      hits.push_back(i);
+    else if (i > 0)
+      ++false_alarm;
   }
-  return hit > 0 && hit >= 0.8 * shape.extra_total && false_alarm * 4 <= indices.size();
+  if (extra_of(hits) < 0.8 * shape.extra_total || false_alarm * 4 > indices.size()) hits.clear();
+  return hits;
 }
 
-bool Case::facts_match_slow(std::string_view key) const {
+std::vector<size_t> Case::slow_with_fact(std::string_view key) const {
   std::set<int> at, before;
   for (const Fact* fact : facts(key)) {
     at.insert(fact->epoch);
     before.insert(fact->epoch - 1);
   }
-  return matches_slow({at.begin(), at.end()}) || matches_slow({before.begin(), before.end()});
+  std::vector<size_t> hits = slow_among({at.begin(), at.end()});
+  return hits.empty() ? slow_among({before.begin(), before.end()}) : hits;
 }
 
 std::string Case::epochs_text(const std::vector<size_t>& positions) const {

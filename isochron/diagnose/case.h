@@ -87,11 +87,12 @@ class Case {
   // "epoch 3", or "epochs 3, 6 and 9", by position.
   std::string epochs_text(const std::vector<size_t>& positions) const;
   std::vector<size_t> slow_epochs() const;
-  // Epochs by number: do they hold most of the extra time, and hardly an epoch without?
-  bool matches_slow(const std::vector<int>& indices) const;
+  // Of epochs by number the slow ones, if they hold most of the extra time and hardly an epoch without; else none.
+  std::vector<size_t> slow_among(const std::vector<int>& indices) const;
   // The same for the epochs of facts. A line printed behind an epoch's end counts for the next one, though the epoch
   // before it may have paid: then all of them are one off.
-  bool facts_match_slow(std::string_view key) const;
+  std::vector<size_t> slow_with_fact(std::string_view key) const;
+  double extra_of(const std::vector<size_t>& positions) const;
 };
 
 // "8.2 s", "1.4 min", "2.1 h": as a person would say it.

@@ -23,12 +23,13 @@ constexpr Advice kAdvice[] = {
     {Cause::startup_graph,
      "This cost comes once per process and shape. Make the graph smaller: `unroll=False` in recurrent layers, loops as "
      "`tf.range`/"
-     "`tf.while_loop` instead of Python's, one `tf.function` instead of many; build and warm up with one batch "
-     "(`model.train_on_batch`) if the first epoch must look like the others. `run_eagerly` only moves the cost into "
-     "every step.",
-     "Compile once and keep it: `torch.compile(model, dynamic=True)` for changing shapes, a persistent cache by "
-     "TORCHINDUCTOR_CACHE_DIR "
-     "(with TORCHINDUCTOR_FX_GRAPH_CACHE=1); `mode=\"default\"` rather than \"max-autotune\" for short runs.",
+     "`tf.while_loop` instead of Python's, one `tf.function` instead of many; warm up by a `model.fit` of one "
+     "batch if the first epoch must look like the others (`train_on_batch` traces a function of its own, `build` "
+     "traces "
+     "none). `run_eagerly` only moves the cost into every step.",
+     "Compile once and keep it: `torch.compile(model, dynamic=True)` for changing shapes, TORCHINDUCTOR_CACHE_DIR on a "
+     "disk that is not emptied, so that the next process finds what this one compiled; `mode=\"default\"` rather than "
+     "\"max-autotune\" for short runs.",
      "Build and compile the graph once, before the first epoch, and keep it."},
     {Cause::startup_init,
      "Use a cheaper initializer for very large weights (`HeNormal`, `GlorotUniform` instead of `Orthogonal`), or build "
@@ -100,11 +101,12 @@ constexpr Advice kAdvice[] = {
     {Cause::compute_denormals,
      "Numbers so small that the CPU handles them in slow paths. TensorFlow flushes them to zero in its own threads, "
      "NumPy and Python code do not: "
-     "raise Adam's `epsilon` (1e-7 or more), take branches without gradients out of the optimizer, and clip tiny "
-     "values in NumPy code.",
+     "take branches without gradients out of training (`layer.trainable = False`), and clip tiny values in NumPy "
+     "code.",
      "Numbers so small that the CPU handles them in slow paths: `torch.set_flush_denormal(True)` at the top of the "
-     "script (and in every worker "
-     "process), a larger `eps` in Adam, and no optimizer state for parameters that get no gradient.",
+     "script (and in every worker process), and no optimizer state for parameters that get no gradient: give the "
+     "optimizer only those with `requires_grad`. Adam's `eps` does not help: its moments themselves decay into that "
+     "range.",
      "Numbers so small that the CPU handles them in slow paths: turn on flush-to-zero and denormals-are-zero in every "
      "thread."},
     {Cause::compute_profiler,
@@ -153,7 +155,7 @@ constexpr Advice kAdvice[] = {
     {Cause::disk_checkpoint,
      "Checkpoints are written while training waits. Save less often (`ModelCheckpoint(save_freq=10 * "
      "steps_per_epoch)`, `save_best_only=True`), "
-     "weights only (`save_weights_only=True`), and to a local disk.",
+     "weights only (`save_weights_only=True`, to a `.weights.h5` file), and to a local disk.",
      "Checkpoints are written while training waits. Save less often, to a local disk, weights without optimizer state "
      "where that is enough, or in "
      "the background: `torch.distributed.checkpoint.async_save`, or a thread that writes a copy of `state_dict()`.",
@@ -247,10 +249,10 @@ constexpr Advice kAdvice[] = {
      "larger batch and under `torch.inference_mode()`.",
      "Validation takes the time: validate less often, on less data, or in larger batches."},
     {Cause::train_callback,
-     "A callback takes the time at the end of each epoch. Do its work every few epochs, on a sample, in vectorised "
-     "form, or in a thread.",
-     "Work at the end of each epoch (metrics, plots, callbacks) takes the time. Do it every few epochs, on a sample, "
+     "Callbacks take the time. Do their work every few epochs (every n-th batch in `on_train_batch_end`), on a sample, "
      "in vectorised form, or in a thread.",
+     "Work beside the steps (metrics, plots, callbacks) takes the time. Do it every few epochs, on a sample, in "
+     "vectorised form, or in a thread.",
      "A callback takes the time: do its work less often, on a sample, or in the background."},
 };
 

@@ -39,8 +39,42 @@ bool starts_cold(const Profile& profile) {
   return profile.steps[0].seconds > 3 * median_of(std::move(others));
 }
 
+TracedShare largest_share(const RunRecord& run, Phase phase) {
+  TracedShare largest;
+  for (const Profile& profile : run.profiles) {
+    const size_t from = profile.steps.size() > 2 ? 1 : 0;
+    const double spent = phase_total(profile, phase, from), all = steps_total(profile, from);
+    if (all > 0 && spent > largest.share * all)
+      largest = {spent / all, spent / static_cast<double>(profile.steps.size() - from), &profile};
+  }
+  return largest;
+}
+
+TracedShare outside_of_operations(const RunRecord& run) {
+  constexpr double kMost = 0.6, kLeast = 5e-3;  // tiny models pass half of a millisecond in Python, and nobody minds
+  const TracedShare outside = largest_share(run, Phase::other);
+  if (outside.share < kMost || outside.per_step < kLeast) return {};
+  double inside = 0;  // on whichever thread: a GPU's backward pass has its own
+  for (const ProfileOp& op : outside.profile->ops)
+    if (op.phase != Phase::other) inside += op_seconds(op);
+  return inside < (1 - kMost) * steps_total(*outside.profile) ? outside : TracedShare{};
+}
+
+bool keras_runs_steps(const Profile& profile) {
+  return std::any_of(profile.ops.begin(), profile.ops.end(),
+                     [](const ProfileOp& op) { return op.name.find("step_on_iterator") != std::string::npos; });
+}
+
+bool runs_small_graph(const Profile& profile) {
+  constexpr size_t kFew = 300;
+  // Of what XLA compiled into one the trace shows little.
+  const auto compiled = [](const ProfileOp& op) { return op.name.find("Xla") != std::string::npos; };
+  return !profile.ops.empty() && profile.ops.size() < kFew &&
+         std::none_of(profile.ops.begin(), profile.ops.end(), compiled);
+}
+
 std::optional<LateBatches> late_batches(const Profile& profile) {
-  constexpr double kLonger = 3, kMostly = 0.6;
+  constexpr double kLonger = 3, kMostly = 0.6, kFarLonger = 100;
   constexpr size_t kFewOf = 4;  // at most one in so many, unless it is the only one
   const bool by_processes = std::any_of(profile.ops.begin(), profile.ops.end(), [](const ProfileOp& op) {
     return op.name.find("_MultiProcessing") != std::string::npos;
@@ -62,11 +96,12 @@ std::optional<LateBatches> late_batches(const Profile& profile) {
     }
   }
   const size_t count = late.steps.size(), rest = seconds.size() - count;
-  // Where the others wait most of their time, too, the workers are slow, not only late.
-  if (count == 0 || rest == 0 || (count > 1 && count * kFewOf > seconds.size()) || others_waited > kMostly * others)
-    return std::nullopt;
+  if (count == 0 || rest == 0 || (count > 1 && count * kFewOf > seconds.size())) return std::nullopt;
   late.usual = others_waited / static_cast<double>(rest);
   late.seconds = late.seconds / static_cast<double>(count) - late.usual;
+  // Where the others wait most of their time, too, the workers are slow, not only late; but a tiny model waits for
+  // moments always.
+  if (others_waited > kMostly * others && late.seconds < kFarLonger * late.usual) return std::nullopt;
   return late;
 }
 

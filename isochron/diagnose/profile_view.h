@@ -21,6 +21,19 @@ double first_step_excess(const Profile& profile, Phase phase);
 // The first step is not like the others: at least three times as long as their median.
 bool starts_cold(const Profile& profile);
 
+// What traced steps spend on a phase, without a first one that may be special.
+struct TracedShare {
+  double share = 0, per_step = 0;    // of their time, and seconds
+  const Profile* profile = nullptr;  // the one it is most of; null: none
+};
+TracedShare largest_share(const RunRecord& run, Phase phase);
+// Most of each step, and milliseconds of it, in no operation at all.
+TracedShare outside_of_operations(const RunRecord& run);
+// The steps are those of Keras' own loop, in which only callbacks run beside the training function.
+bool keras_runs_steps(const Profile& profile);
+// So few different operations that a framework traces them in a moment.
+bool runs_small_graph(const Profile& profile);
+
 // Steps that wait for their batch far longer than the others, by loader processes: the first of each iterator, whether
 // the trace begins with an epoch or goes on into the next one.
 struct LateBatches {

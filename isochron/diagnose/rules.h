@@ -33,6 +33,7 @@ void resume_skip(const Case& patient, std::vector<Finding>& findings);
 void train_validation(const Case& patient, std::vector<Finding>& findings);
 void train_callback(const Case& patient, std::vector<Finding>& findings);
 void tensorflow_padding(const Case& patient, std::vector<Finding>& findings);
+void outside_operations(const Case& patient, std::vector<Finding>& findings);
 void stuck(const Case& patient, std::vector<Finding>& findings);
 void died(const Case& patient, std::vector<Finding>& findings);
 
@@ -64,6 +65,7 @@ inline constexpr Rule kAll[] = {
     train_validation,
     train_callback,
     tensorflow_padding,
+    outside_operations,
 };
 
 }  // namespace isochron::rules

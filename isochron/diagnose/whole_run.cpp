@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "isochron/base/median.h"
 #include "isochron/timeline/sample_keys.h"
 
 namespace isochron {
@@ -137,19 +138,21 @@ bool forward_grows_alike(const Case& patient) {
   return forward > kGrown && backward > kGrown && forward > kAlike * backward;
 }
 
+std::vector<std::string> words_of(const std::string& metric) {
+  std::vector<std::string> words(1);
+  for (const char c : metric)
+    if (std::isalpha(static_cast<unsigned char>(c)))
+      words.back() += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    else if (!words.back().empty())
+      words.emplace_back();
+  return words;
+}
+
 bool names_validation(const std::string& metric) {
   constexpr std::string_view kWords[] = {"val",  "valid", "validation", "eval",    "evaluation",
                                          "test", "dev",   "held",       "heldout", "holdout"};
-  std::string word;
-  for (const char c : metric + ' ') {
-    if (std::isalpha(static_cast<unsigned char>(c))) {
-      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-      continue;
-    }
-    if (std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords)) return true;
-    word.clear();
-  }
-  return false;
+  const auto words = words_of(metric);
+  return std::find_first_of(words.begin(), words.end(), std::begin(kWords), std::end(kWords)) != words.end();
 }
 
 std::optional<double> behind_steps(const Case& patient, size_t epoch) {
@@ -165,7 +168,7 @@ bool saves_in_every_epoch(const Case& patient) {
                      [&](const Epoch& epoch) { return saved.contains(epoch.index); });
 }
 
-std::string validated_when_slow(const Case& patient) {
+Validated validated_when_slow(const Case& patient) {
   std::set<int> with;
   std::string name;
   for (const Epoch& epoch : patient.epochs())
@@ -174,8 +177,9 @@ std::string validated_when_slow(const Case& patient) {
         with.insert(epoch.index);
         name = metric;
       }
-  const bool some = with.size() < patient.epochs().size();
-  return some && patient.matches_slow({with.begin(), with.end()}) ? name : "";
+  if (with.size() == patient.epochs().size()) return {};
+  std::vector<size_t> slow = patient.slow_among({with.begin(), with.end()});
+  return slow.empty() ? Validated{} : Validated{name, std::move(slow)};
 }
 
 std::vector<OwnLine> own_lines(const Case& patient, std::string_view work) {
@@ -249,6 +253,18 @@ FirstWaits first_waits(const Case& patient, size_t from) {
     waits.seconds += *epoch.first_step_seconds - rest;
   }
   return waits;
+}
+
+std::optional<double> first_step_beyond_others(const Case& patient) {
+  if (patient.empty() || !patient.epoch(0).first_step_seconds) return std::nullopt;
+  std::vector<double> others;
+  for (size_t i = 1; i < patient.epochs().size(); ++i)
+    if (patient.epoch(i).first_step_seconds) others.push_back(*patient.epoch(i).first_step_seconds);
+  return std::max(0.0, *patient.epoch(0).first_step_seconds - median_of(std::move(others)));
+}
+
+bool small_graph_traced(const Case& patient) {
+  return std::any_of(patient.run.profiles.begin(), patient.run.profiles.end(), runs_small_graph);
 }
 
 InputLead input_lead(const Case& patient, size_t epoch) {

@@ -29,10 +29,16 @@ std::optional<double> behind_steps(const Case& patient, size_t epoch);
 // The log says in every epoch that a checkpoint is saved.
 bool saves_in_every_epoch(const Case& patient);
 
+// The words of a metric's name, in lower case: "val", "loss" of "val_loss".
+std::vector<std::string> words_of(const std::string& metric);
 // A metric of data that was not trained on, by its name: "val_loss", "test/acc", "held_out_accuracy".
 bool names_validation(const std::string& metric);
-// Such a metric that stands in the slow epochs, and hardly in others; empty: none.
-std::string validated_when_slow(const Case& patient);
+// Such a metric that stands in slow epochs, and hardly in others.
+struct Validated {
+  std::string metric;          // empty: none
+  std::vector<size_t> epochs;  // the slow ones with it, by position
+};
+Validated validated_when_slow(const Case& patient);
 
 // Where a watch saw the program's own code at work that is no part of training as frameworks do it, or that does what
 // `work` says.
@@ -65,6 +71,12 @@ struct FirstWaits {
   double average() const { return seconds / static_cast<double>(waiting); }
 };
 FirstWaits first_waits(const Case& patient, size_t from = 0);
+
+// What the run's first step took beyond the first steps of other epochs, as a log shows it.
+std::optional<double> first_step_beyond_others(const Case& patient);
+// A trace of later steps shows that there was little to trace in the first.
+bool small_graph_traced(const Case& patient);
+constexpr double kTracingOfSmallGraph = 1.5;  // seconds, at most
 
 // Input an epoch made before its first step, as a watch saw it, and what the program's own lines called the place it
 // went to: "buffer", "cache" or nothing.

@@ -11,6 +11,7 @@
 #include "isochron/readers/notices.h"
 #include "isochron/readers/plain_line.h"
 #include "isochron/readers/progress_bar.h"
+#include "isochron/readers/rich_handler.h"
 #include "isochron/readers/terminal.h"
 #include "isochron/readers/timestamp.h"
 
@@ -24,6 +25,7 @@ constexpr size_t kLongestTold = 1000;
 class TableReader {
  public:
   std::optional<LogEvent> feed(std::string_view line) {
+    if (columns_.empty() && has_number(line)) return std::nullopt;  // rows come below a header, which has none
     const std::string plain = without_frames(line);
     line = plain;
     std::vector<std::string> cells = cells_of(line);
@@ -52,6 +54,15 @@ class TableReader {
   }
 
  private:
+  // A cell that is a number, in a line without frames: most lines of a log have one.
+  static bool has_number(std::string_view line) {
+    if (line.find_first_of("|\xE2") != std::string_view::npos) return false;
+    for (size_t i = 0; i < line.size(); ++i)
+      if (is_digit(line[i]) && (i == 0 || is_space(line[i - 1]) || line[i - 1] == ',' || line[i - 1] == ';'))
+        return true;
+    return false;
+  }
+
   // Where bars stand between them, names may have blanks: "|  Epoch  |  Time Elapsed  |".
   static std::vector<std::string> cells_of(std::string_view line) {
     const bool framed = trimmed(line).starts_with('|') && trimmed(line).ends_with('|');
@@ -158,8 +169,8 @@ struct ConsoleReader::State {
 
   void read_into(FitBuilder& into, const Terminal::Line& line) {
     if (is_our_note(line.text)) return;
-    const auto stamp = find_timestamp(line.text);
-    std::string_view text = line.text;
+    const auto stamp = rich.stamp_of(line.text, find_timestamp(line.text));
+    std::string_view text = rich.without_place(line.text);
     std::string around;
     if (stamp && numbers_epoch(text.substr(0, stamp->begin))) {  // "Epoch: 3 [2026-11-15 09:01:00] | (0:01:07)"
       around = std::string(text.substr(0, stamp->begin)).append(text.substr(std::min(stamp->end, text.size())));
@@ -257,6 +268,7 @@ struct ConsoleReader::State {
     std::vector<RunRecord> runs = finished.finish();
     for (RunRecord& run : runs) {
       run.source = "console";
+      if (&run != &runs.back()) run.facts.push_back({"finished", "another run follows in the log", source});
       if (main_clock == static_cast<size_t>(Timestamp::Kind::absolute) && !run.epochs.empty()) {
         // Epochs stand at Unix times: time zero moves to the first.
         const double zero = run.epochs.front().start;
@@ -276,6 +288,7 @@ struct ConsoleReader::State {
   Terminal terminal;
   FitBuilder builder;
   TableReader table;
+  RichHandlerLines rich;
   TracebackReader traceback;
   std::array<StampClock, Timestamp::kKinds> clocks;
   std::optional<size_t> main_clock;

@@ -48,6 +48,7 @@ struct EpochDraft {
   bool ended = false;
   bool bare = false;                  // counted by numbers without a word
   bool vague = false;                 // what is counted may be something else
+  bool told_below = false;            // `printed` stood by itself, below the line about it
   bool train_part = false;            // `printed` seems to be the time of training alone
   int64_t covers = 1;                 // epochs since the last one the log mentions
   std::optional<double> begin, end;   // on the log's clock

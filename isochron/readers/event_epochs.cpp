@@ -279,7 +279,14 @@ void check_clock(RunRecord& run, const EventSeries& series) {
 }  // namespace
 
 std::string framework_of(const EventSeries& series, const std::string& otherwise) {
-  return series.keras ? "keras" : series.plain ? "torch" : otherwise;
+  if (series.keras) return "keras";
+  // Lightning writes a metric for steps and for epochs under two names.
+  const bool two_names = std::any_of(series.tags.begin(), series.tags.end(), [&](const auto& entry) {
+    const std::string& tag = entry.first;
+    return tag.ends_with("_step") && series.tags.contains(tag.substr(0, tag.size() - 4) + "epoch");
+  });
+  if (series.plain && two_names && !ends_by_counter(series).empty()) return "lightning";
+  return series.plain ? "torch" : otherwise;
 }
 
 RunRecord record_of(const EventSeries& series, size_t expected) {
@@ -348,15 +355,16 @@ void refine(RunRecord& run, const EventSeries& series) {
   const double counted = static_cast<double>(count.all) / n;
   if (per_epoch == 0 || run.epochs.front().examples) per_epoch = std::round(counted);
   if (std::abs(counted / per_epoch - 1) > 0.2 && !run.open_epoch) return;  // other steps than the epochs' own
-  // When epochs ended: by a scalar of theirs whose differences are their times.
+  // When epochs ended: by a scalar of theirs, or their counter, whose differences are their times.
   std::vector<double> ends;
-  if (const Points* closing = epoch_points(series, points, run.epochs.size())) {
+  const Points* written = epoch_points(series, points, run.epochs.size());
+  if (const Points closing = written ? *written : ends_by_counter(series); closing.size() == run.epochs.size()) {
     bool agree = true;
     for (size_t i = 1; i < run.epochs.size(); ++i)
-      agree = agree && std::abs((*closing)[i].wall - (*closing)[i - 1].wall - run.epochs[i].seconds) <
+      agree = agree && std::abs(closing[i].wall - closing[i - 1].wall - run.epochs[i].seconds) <
                            0.15 * run.epochs[i].seconds + 0.1;
     if (agree)
-      for (const ScalarPoint& point : *closing) ends.push_back(point.wall);
+      for (const ScalarPoint& point : closing) ends.push_back(point.wall);
   }
   if (first > 1) run.facts.push_back({"events.first-step", std::to_string(points->front().step), "event files"});
   if (ends.empty()) {

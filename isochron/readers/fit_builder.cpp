@@ -182,7 +182,11 @@ void FitBuilder::end_epoch(const LogEvent& event, std::optional<double> time) {
       if (last && event.role == LogEvent::Role::train) last->ended = true;
       return;
     }
-    if (event.within && (!last || last->ended || event.valid_part)) return;
+    // Below a line that told of the epoch without its time, what it took may stand by itself.
+    constexpr int64_t kRightBelow = 2;
+    const bool below = last && last->ended && !last->printed && !last->end && last->lines < kRightBelow;
+    if (event.within && (!last || (last->ended && !below) || event.valid_part)) return;
+    if (below) last->told_below = true;
     if (last && (!last->printed || last->printed_at)) {  // beside a step it may have been of that
       last->printed = event.epoch_time;
       last->printed_at.reset();
@@ -307,6 +311,20 @@ void FitBuilder::add_inner_bar(EpochDraft& draft, const LogEvent& event, bool ke
     bar->keras = keras;
   }
   bar->update(event, time);
+}
+
+// Whether they are epochs, how long they take will tell.
+void FitBuilder::note_items(const LogEvent& event, std::optional<double> time) {
+  constexpr int64_t kMostItems = 50;
+  auto& [points, total] = fit().items_bar;
+  const bool same = points.empty() || (total == event.steps && event.step >= points.back().first);
+  if (!event.step || !event.steps || *event.steps > kMostItems || !event.elapsed || !same) {
+    fit().items_bars = true;
+    return;
+  }
+  total = event.steps;
+  if (points.empty() || *event.step > points.back().first)
+    points.emplace_back(*event.step, time ? Measured::exact(*time) : *event.elapsed);
 }
 
 void FitBuilder::add_train_bar(const LogEvent& event, bool keras, std::optional<double> time) {
@@ -456,6 +474,7 @@ void FitBuilder::add(const LogEvent& event, std::optional<double> time) {
           if (draft->end && draft->last_step_time && time && !draft->train) draft->end = std::max(*draft->end, *time);
         }
       } else {
+        if (!has_epoch(event)) note_items(event, time);
         add_train_bar(event, event.framework == "keras", time);
       }
       break;

@@ -63,6 +63,8 @@ class FitBuilder {
     std::optional<Measured> pending_time;  // an epoch's time that came before its line
     std::optional<Measured> pending_validation;
     EpochsBar epochs_bar;
+    EpochsBar items_bar;      // the one bar without a name, if there is but one:
+    bool items_bars = false;  // there are several, or of many items
     std::vector<Position> positions;
     std::vector<Step> windows;                               // lines about steps, outside epochs too
     std::optional<std::pair<int64_t, double>> step_reading;  // the last step without an epoch, and when it was
@@ -86,14 +88,17 @@ class FitBuilder {
   void end_epoch(const LogEvent& event, std::optional<double> time);
   void add_step(const LogEvent& event, std::optional<double> time);
   void add_train_bar(const LogEvent& event, bool keras, std::optional<double> time);
+  void note_items(const LogEvent& event, std::optional<double> time);
   void add_inner_bar(EpochDraft& draft, const LogEvent& event, bool keras, std::optional<double> time);
   void note_plan(const LogEvent& event);
   void start_fit();
 
   static void take_times_of_steps(Fit& fit);
+  static void take_time_below(Fit& fit);
   static void take_clocks(Fit& fit);
   static void take_positions(Fit& fit);
   static void take_part_of_epoch(Fit& fit, const std::vector<std::pair<double, double>>& clock);
+  static void take_long_items(Fit& fit);
   static void take_epochs_bar(Fit& fit);
   static void take_running_bar(Fit& fit);
   static void take_lone_bars(Fit& fit);

@@ -9,7 +9,7 @@ namespace isochron {
 namespace {
 
 // Readings that grow by about as much each time as the first one shows are a clock nobody reset.
-bool is_running_clock(const std::vector<double>& readings, bool named_so) {
+bool is_running_clock(const std::vector<double>& readings, bool named_so, double resolution) {
   if (readings.size() < 3) return named_so && readings.size() == 2 && readings[1] > readings[0] * 1.5;
   std::vector<double> steps;
   for (size_t i = 1; i < readings.size(); ++i) {
@@ -28,8 +28,9 @@ bool is_running_clock(const std::vector<double>& readings, bool named_so) {
   // A real slow-down that grows this evenly from nothing would be taken for a clock; noise tells most of them apart.
   // The first reading holds the start-up as well, so it is no smaller than the steps. One that is much longer is rather
   // the first of epochs that become slower than a slow one on a clock nobody reset.
-  constexpr double kStart = 1.35;
-  return spread < 0.08 && readings[0] > 0.97 * mean && readings[0] < kStart * mean;
+  // Of a few whole seconds nobody can say how evenly they grow.
+  constexpr double kStart = 1.35, kResolutions = 5;
+  return mean > kResolutions * resolution && spread < 0.08 && readings[0] > 0.97 * mean && readings[0] < kStart * mean;
 }
 
 // Keras draws its bar to the end, validates, and draws it again with metrics of that: where all epochs before have
@@ -76,6 +77,14 @@ void FitBuilder::take_times_of_steps(Fit& fit) {
   }
 }
 
+// A time below the last line about an epoch alone is that of the whole run.
+void FitBuilder::take_time_below(Fit& fit) {
+  const auto below = [](const EpochDraft& draft) { return draft.told_below; };
+  if (fit.drafts.size() < 2 || !below(fit.drafts.back()) || below(fit.drafts[fit.drafts.size() - 2])) return;
+  if (!fit.run_time) fit.run_time = fit.drafts.back().printed;
+  fit.drafts.back().printed.reset();
+}
+
 // Printed times that are readings of a clock become differences.
 void FitBuilder::take_clocks(Fit& fit) {
   using Member = std::optional<Measured> EpochDraft::*;
@@ -98,8 +107,12 @@ void FitBuilder::take_clocks(Fit& fit) {
   };
   const auto running = [&](const std::vector<EpochDraft*>& drafts, Member member, bool named_so) {
     std::vector<double> readings;
-    for (const EpochDraft* draft : drafts) readings.push_back((draft->*member)->value);
-    return !drafts.empty() && is_running_clock(readings, named_so) && !confirmed(drafts, member);
+    double resolution = 0;
+    for (const EpochDraft* draft : drafts) {
+      readings.push_back((draft->*member)->value);
+      resolution = std::max(resolution, (draft->*member)->width());
+    }
+    return !drafts.empty() && is_running_clock(readings, named_so, resolution) && !confirmed(drafts, member);
   };
   const auto differences = [](const std::vector<EpochDraft*>& drafts, Member member) {
     for (size_t i = drafts.size(); i-- > 1;) {
@@ -127,6 +140,24 @@ void FitBuilder::take_clocks(Fit& fit) {
     fit.facts.push_back({"epochs.clock", readings, "", std::nullopt, kNoEpoch});
     differences(drafts, &EpochDraft::printed);
   }
+}
+
+// `for epoch in tqdm(range(50))`: items of one bar without a name that take seconds each, in a log without a word about
+// epochs, are epochs.
+void FitBuilder::take_long_items(Fit& fit) {
+  constexpr double kLeast = 1;  // seconds, on average
+  const auto& points = fit.items_bar.points;
+  if (fit.items_bars || points.size() < 3 || fit.named || fit.headers || fit.run_epochs || !fit.positions.empty())
+    return;
+  if (fit.drafts.size() != 1 || fit.drafts[0].numbered || !fit.drafts[0].train || fit.drafts[0].train->keras ||
+      !fit.windows.empty())
+    return;
+  const auto items = static_cast<double>(points.back().first - points.front().first);
+  const double seconds = points.back().second.value - points.front().second.value;
+  if (static_cast<double>(points.size()) < items + 1 || seconds < kLeast * items) return;
+  fit.epochs_bar = fit.items_bar;
+  fit.planned = fit.items_bar.total;
+  fit.drafts.clear();
 }
 
 // A bar whose items are epochs: the differences of its clock.
@@ -183,8 +214,16 @@ void FitBuilder::take_running_bar(Fit& fit) {
 // steps. And bars drawn before their headers, because the two went through different streams, move one place on.
 void FitBuilder::take_lone_bars(Fit& fit) {
   auto& drafts = fit.drafts;
-  // And one whose run turns out to have had several epochs was the run's.
+  // And one whose run turns out to have had several epochs was the run's,
   if (drafts.size() == 1 && !drafts[0].numbered && fit.run_epochs.value_or(0) > 1.01) drafts.clear();
+  // as was one that took as long as all epochs of which lines told the times.
+  if (drafts.size() > 2 && !drafts.back().numbered && drafts.back().train && !drafts.back().printed) {
+    const auto told = [](const EpochDraft& draft) { return draft.numbered && draft.printed; };
+    double all = 0;
+    for (const EpochDraft& draft : drafts) all += draft.printed ? draft.printed->value : 0;
+    const auto bar = drafts.back().train->seconds();
+    if (bar && bar->high > 0.9 * all && std::all_of(drafts.begin(), drafts.end() - 1, told)) drafts.pop_back();
+  }
   if (drafts.size() >= 2 && fit.headers && !drafts.front().header && drafts.front().train && drafts.back().header &&
       !drafts.back().train && !drafts.back().printed) {
     for (size_t i = 0; i + 1 < drafts.size(); ++i) {
@@ -288,8 +327,10 @@ RunRecord FitBuilder::record_of(Fit fit) {
   const auto bare = [](const EpochDraft& draft) { return draft.bare; };
   if (fit.drafts.size() < kFewest && std::all_of(fit.drafts.begin(), fit.drafts.end(), bare)) fit.drafts.clear();
   take_times_of_steps(fit);
+  take_time_below(fit);
   take_clocks(fit);  // first: only what was printed can be a reading of a clock
   take_positions(fit);
+  take_long_items(fit);
   take_epochs_bar(fit);
   take_running_bar(fit);
   take_lone_bars(fit);

@@ -51,6 +51,17 @@ std::optional<Measured> whole_number(std::string_view text) {
   return value && scan.done() ? value : std::nullopt;
 }
 
+// "3/10"
+bool read_epoch_of(std::string_view text, LogEvent& event) {
+  Scanner scan(trimmed(text));
+  const auto epoch = scan.count();
+  const auto epochs = epoch && scan.any_of("/") ? scan.count() : std::nullopt;
+  if (!epochs || !scan.done() || *epoch > *epochs) return false;
+  event.epoch = epoch;
+  event.epochs = epochs;
+  return true;
+}
+
 }  // namespace
 
 bool names_time(std::string_view key) { return tells_time(plain_key(key)); }
@@ -93,6 +104,10 @@ std::optional<LogEvent> keyed_event(const KeyedValues& values) {
         event.clock = value;
       else if (key != "wall_time")
         time = value;
+      continue;
+    }
+    if (names_epoch(key) && read_epoch_of(text, event)) {
+      any = true;
       continue;
     }
     const auto value = whole_number(text);

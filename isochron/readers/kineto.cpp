@@ -57,6 +57,8 @@ OpClass classify_torch(std::string_view name) {
     }
   if (name.ends_with("Backward0") || name.ends_with("Backward1") || name.ends_with("Backward"))
     out.phase = Phase::backward;
+  else if (name.starts_with("aten::"))
+    out.otherwise = Phase::forward;
   return out;
 }
 

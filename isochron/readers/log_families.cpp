@@ -138,9 +138,10 @@ constexpr Family kFamilies[] = {
      R"(time( taken| consuming| cost| spent)?( for| of)? epoch {epoch}( is| was|:|=)(:)? {epoch_time})"},
     {"", Kind::epoch_end,
      R"(time( taken| cost| elapsed)?( for| of| per| this)( 1| one| an| the| this)? epoch( is| was)?(:|=)? {epoch_time})"},
+    {"", Kind::epoch_end, R"(^ {epoch_time} (for|spent on|in) epoch {epoch})"},
     {"", Kind::epoch_end, R"(\[100%\] in {epoch_time})"},
     // Below an epoch's header, one thing a line: "time taken: 3.4s", "took 3.4 s", "seconds: 3.4"
-    {"", Kind::epoch_end, R"(^ (time( taken)?|took|seconds|duration|elapsed|total)(:|=)? {epoch_time} $)", Role::train,
+    {"", Kind::epoch_end, R"(^ (time( taken)?|took|seconds|duration|elapsed|total) (:|=)? {epoch_time} $)", Role::train,
      true},
     {"", Kind::epoch_end, R"(^ (...)? (done|finished|completed) in {epoch_time})", Role::train, true},
     // and what Julia's @time prints: 80.1 seconds (12.3 M allocations: 1.2 GiB, 3.10% gc time)

@@ -53,7 +53,7 @@ void merge_table(RunRecord& run, const RunRecord& table) {
 }
 
 // Bars show what a loop does with its batches; what it does behind them the times of events tell, from one epoch to the
-// next. How long the first one was they do not: the others stand for it.
+// next. How long the first one was they do not: the next one stands for it, unless it is an odd one.
 void take_what_bars_hide(RunRecord& run, const RunRecord& events) {
   if (!run.find_fact("epochs.by-bars") || run.epochs.size() < 3) return;
   const bool roughly = events.find_fact("epochs.by-counter") != nullptr;  // where exactly epochs end, it does not tell
@@ -62,12 +62,16 @@ void take_what_bars_hide(RunRecord& run, const RunRecord& events) {
   for (size_t i = 1; i < run.epochs.size(); ++i) {
     const Epoch& own = run.epochs[i];
     const Epoch* same = epoch_of(events, own.index);
-    if (!same) return;
+    if (!same && (i + 1 < run.epochs.size() || !roughly)) return;
+    if (!same) {  // where the last one ended, nothing tells: as much follows it as the one before
+      hidden.push_back(hidden.back());
+      continue;
+    }
     hidden.push_back(same->seconds - own.seconds);
     run.epochs[i].resolution = std::max(own.resolution, same->resolution);
     if (hidden.back() < -least - least_share * own.seconds) return;
   }
-  hidden.insert(hidden.begin(), median_of(hidden));
+  hidden.insert(hidden.begin(), std::min(hidden.front(), median_of(hidden)));
   for (size_t i = 0; i < run.epochs.size(); ++i) {
     Epoch& epoch = run.epochs[i];
     if (hidden[i] < least + least_share * epoch.seconds) continue;

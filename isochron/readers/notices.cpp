@@ -139,6 +139,8 @@ constexpr auto kRows = std::to_array<Row>({
     {"resume.skip", "fast forward"},
     {"work.changed", "unfreez"},
     {"work.changed", "unfroze"},
+    {"work.changed", "fine-tun"},
+    {"work.changed", "finetun"},
     {"work.changed", "image size"},
     {"work.changed", "resolution"},
     {"work.changed", "sequence length"},

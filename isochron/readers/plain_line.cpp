@@ -267,7 +267,9 @@ std::optional<LogEvent> part_event(std::string_view line, std::string_view lower
   const Quantities quantities = find_quantities(line, lower_line, 0, event);
   event.epoch_time = event.valid_part && event.validation_time ? event.validation_time : quantities.time;
   event.within = true;
-  return event.epoch_time && !event.step && quantities.numbers > 0 ? std::optional<LogEvent>(event) : std::nullopt;
+  const bool tells =
+      quantities.numbers > 0 || has_any(lower_line, {" done", " took", " finished", " completed", "time"});
+  return event.epoch_time && !event.step && tells ? std::optional<LogEvent>(event) : std::nullopt;
 }
 
 }  // namespace

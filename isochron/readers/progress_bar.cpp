@@ -244,11 +244,35 @@ bool read_keras(std::string_view line, size_t from, size_t slash, Bar& bar) {
   return read_keras_times(line, scan, bar);
 }
 
+// What Rich draws by itself: "━━━  50% 0:00:03", and in the end "━━━ 100% 0:00:06": first the time left, then the
+// whole.
+bool read_percent(Scanner& scan, Bar& bar) {
+  const auto percent = scan.count();
+  if (!percent || *percent > 100 || !scan.any_of("%")) return false;
+  scan.skip_spaces();
+  const auto time = scan.clock();
+  if (!time && !scan.literal("-:--:--")) return false;
+  bar.event.step = percent;
+  bar.event.steps = 100;
+  (*percent < 100 ? bar.event.left : bar.event.elapsed) = time;
+  return true;
+}
+
 // Behind a drawn line. Rich: "━━━ 40/188 0:00:00 • 0:00:03 71.43it/s"; ultralytics: "━━━ 337/337 6.9it/s 48.8s<0.2s"
 bool read_rich(std::string_view line, size_t from, size_t drawn, Bar& bar) {
   Scanner scan(line, drawn);
   if (!skip_drawn_line(scan)) return false;
   scan.skip_spaces();
+  const auto found = [&] {
+    bar.style = Bar::Style::rich;
+    bar.label = label_before(line.substr(from, drawn - from));
+    bar.end = scan.position();
+    return true;
+  };
+  if (Scanner by_percent = scan; read_percent(by_percent, bar)) {
+    scan = by_percent;
+    return found();
+  }
   bar.event.step = scan.count();
   if (!bar.event.step || !scan.any_of("/")) return false;
   bar.event.steps = scan.count();
@@ -257,10 +281,11 @@ bool read_rich(std::string_view line, size_t from, size_t drawn, Bar& bar) {
   if (const auto elapsed = scan.clock()) {
     bar.event.elapsed = elapsed;
     scan.skip_spaces();
-    if (!scan.literal("\u2022")) return false;
-    scan.skip_spaces();
-    if (!(bar.event.left = scan.clock())) scan.literal("-:--:--");
-    scan.skip_spaces();
+    if (scan.literal("\u2022")) {
+      scan.skip_spaces();
+      if (!(bar.event.left = scan.clock())) scan.literal("-:--:--");
+      scan.skip_spaces();
+    }
     read_rate(scan, bar, line);
   } else {
     if (!read_rate(scan, bar, line)) return false;
@@ -268,10 +293,7 @@ bool read_rich(std::string_view line, size_t from, size_t drawn, Bar& bar) {
     bar.event.elapsed = scan.duration();
     if (scan.any_of("<")) bar.event.left = scan.duration();
   }
-  bar.style = Bar::Style::rich;
-  bar.label = label_before(line.substr(from, drawn - from));
-  bar.end = scan.position();
-  return true;
+  return found();
 }
 
 // YOLOv9: "100%|██████████| 653/653 15:31"

@@ -39,14 +39,22 @@ enum class FileKind {
 
 bool is_text(std::string_view start) {
   if (start.starts_with("\xFF\xFE") || start.starts_with("\xFE\xFF")) return true;
-  size_t odd = 0;
-  // Behind a log that a crash cut off there may be nothing but zeros.
-  const std::string_view head =
-      start.substr(0, std::min<size_t>(start.find(std::string_view("\0\0\0\0\0\0\0\0", 8)), 65536));
-  if (head.size() < 8 && start.size() > head.size()) return false;
-  for (const char c : head)
-    if (static_cast<unsigned char>(c) < 9 && c != '\b') ++odd;
-  return odd * 50 <= head.size();
+  constexpr size_t kLooked = 65536, kHole = 8;
+  const std::string_view head = start.substr(0, kLooked);
+  size_t odd = 0, holes = 0;
+  for (size_t i = 0; i < head.size();) {
+    // A crash may leave a hole of zeros in a log, or nothing else behind it.
+    const size_t zeros = std::min(head.find_first_not_of('\0', i), head.size()) - i;
+    if (zeros >= kHole) {
+      if (i < kHole) return false;
+      holes += zeros;
+      i += zeros;
+      continue;
+    }
+    if (static_cast<unsigned char>(head[i]) < 9 && head[i] != '\b') ++odd;
+    ++i;
+  }
+  return odd * 50 <= head.size() - holes;
 }
 
 FileKind recognise(std::string_view start) {

@@ -16,17 +16,20 @@ using json = nlohmann::json;
 
 constexpr size_t kMostColumns = 512;
 
-std::vector<std::string> split_csv(std::string_view line) {
+// Where commas are decimal points, columns are separated by semicolons.
+char separator_of(std::string_view header) { return header.find(';') == std::string_view::npos ? ',' : ';'; }
+
+std::vector<std::string> split_csv(std::string_view line, char separator) {
   std::vector<std::string> cells(1);
   bool quoted = false;
   for (const char c : line) {
     if (c == '"')
       quoted = !quoted;
-    else if ((c == ',' || c == ';') && !quoted) {
+    else if (c == separator && !quoted) {
       if (cells.size() >= kMostColumns) break;
       cells.emplace_back();
     } else if (c != '\r') {
-      cells.back() += c;
+      cells.back() += c == ',' && !quoted ? '.' : c;
     }
   }
   return cells;
@@ -58,7 +61,8 @@ struct TableLogReader::State {
     if (trimmed(line).empty()) return;
     KeyedValues values;
     if (form == Form::csv) {
-      std::vector<std::string> cells = split_csv(line);
+      if (columns.empty()) separator = separator_of(line);
+      std::vector<std::string> cells = split_csv(line, separator);
       if (columns.empty()) {
         columns = std::move(cells);
         return;
@@ -82,6 +86,7 @@ struct TableLogReader::State {
   std::string source;
   FitBuilder builder;
   std::vector<std::string> columns;
+  char separator = ',';
   LineBuffer lines;
   bool rows_are_epochs = false;
 };
@@ -111,14 +116,15 @@ std::vector<RunRecord> TableLogReader::finish() {
 bool looks_like_csv(std::string_view start) {
   const std::string_view header = first_line(start);
   if (header.size() > 20000 || header.find_first_of(",;") == std::string_view::npos) return false;
-  const auto names = split_csv(header);
+  const char separator = separator_of(header);
+  const auto names = split_csv(header, separator);
   // "epoch 1: loss 0.68, 5098 reads/s, 2.35 s" is a line of a log, not a row of names.
   for (const std::string& name : names)
     for (size_t i = 0; i < name.size(); ++i)
       if (name[i] == ':' || name[i] == '=' || (is_digit(name[i]) && (i == 0 || name[i - 1] == ' '))) return false;
   if (!names_training(names)) return false;
   const std::string_view row = first_line(start, header.size() + 1);
-  return row.empty() || split_csv(row).size() == names.size();
+  return row.empty() || split_csv(row, separator).size() == names.size();
 }
 
 bool looks_like_json_lines(std::string_view start) {

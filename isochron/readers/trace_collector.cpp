@@ -84,6 +84,8 @@ void TraceCollector::find_steps(uint32_t thread) {
       begin = ends[i];
     }
     if (steps_.empty()) steps_.push_back({begin, std::max(0.0, end - begin), 0, thread});
+  } else {
+    close_gaps();
   }
   // The last mark is often cut off by the end of the recording.
   if (steps_.size() > 1) {
@@ -100,6 +102,19 @@ void TraceCollector::find_steps(uint32_t thread) {
     }
     steps_ = std::move(grouped);
   }
+}
+
+// Who marks steps may leave a part of each outside: Keras marks what runs between two of TensorBoard's own callbacks,
+// loops often take the next batch before the mark. What passes between marks again and again belongs to the step
+// before; what passes once, at the end of an epoch, does not.
+void TraceCollector::close_gaps() {
+  constexpr double kAlike = 3;
+  std::vector<double> gaps;
+  for (size_t i = 0; i + 1 < steps_.size(); ++i)
+    gaps.push_back(std::max(0.0, steps_[i + 1].start - steps_[i].start - steps_[i].duration));
+  const double usual = median_of(gaps);
+  for (size_t i = 0; i < gaps.size(); ++i)
+    if (gaps[i] <= kAlike * usual) steps_[i].duration += gaps[i];
 }
 
 // Where neither marks nor updates tell steps: the call that takes most of the thread's time, again and again, is one.
@@ -213,8 +228,9 @@ void TraceCollector::attribute(Profile& profile, uint32_t main) {
     const bool waiting = !stack.empty() && (stack.back().waiting || classes[stack.back().event->name].waits);
     const Phase inherited = stack.empty() ? Phase::other : stack.back().phase;
     if (!stack.empty()) stack.back().self -= event.duration;
-    stack.push_back(
-        {event.start + event.duration, event.duration, classes[event.name].phase.value_or(inherited), &event, waiting});
+    const OpClass& kind = classes[event.name];
+    const Phase phase = kind.phase.value_or(inherited == Phase::other ? kind.otherwise : inherited);
+    stack.push_back({event.start + event.duration, event.duration, phase, &event, waiting});
   }
   while (!stack.empty()) close();
   // Another thread's wait holds the step up while the main thread seems to work: it goes first.

@@ -23,9 +23,10 @@ namespace isochron {
 
 // What an operation's name says about it.
 struct OpClass {
-  std::optional<Phase> phase;  // none: that of whatever called it
-  bool ends_step = false;      // an optimizer's update: where no steps are marked, one ends here
-  bool waits = false;          // counts for the step on whichever thread it runs: the step cannot go on without it
+  std::optional<Phase> phase;      // none: that of whatever called it
+  Phase otherwise = Phase::other;  // where that has none either
+  bool ends_step = false;          // an optimizer's update: where no steps are marked, one ends here
+  bool waits = false;              // counts for the step on whichever thread it runs: the step cannot go on without it
 };
 using Classify = OpClass (*)(std::string_view name);
 
@@ -69,6 +70,7 @@ class TraceCollector {
 
   uint32_t main_thread() const;
   void find_steps(uint32_t thread);
+  void close_gaps();
   std::vector<double> repeated_calls(uint32_t thread) const;
   std::optional<size_t> step_at(double time, size_t& last) const;
   void sort_events();

@@ -38,6 +38,8 @@ OpClass classify_tensorflow(std::string_view name) {
     out.phase = Phase::log;
   else if (has(name, "CollectiveReduce") || has(name, "AllReduce"))
     out.phase = Phase::sync;
+  else if (name.starts_with("Eager") || name.starts_with("TFE_Py_"))
+    out.otherwise = Phase::forward;
   return out;
 }
 

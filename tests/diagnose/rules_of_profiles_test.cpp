@@ -38,6 +38,81 @@ TEST(Rules, ACacheThatIsFilledShowsInATraceAlone) {
   expect(run, Symptom::slow_overall, Cause::input_bound);
 }
 
+// Where nobody's operation runs, somebody's Python code does; in Keras' own loop that is a callback's.
+TEST(Rules, StepsThatPassOutsideOfOperations) {
+  const auto traced = [](double step, double outside, const char* function) {
+    RunRecord run = run_of({10, 10, 10}, "keras");
+    run.profiles.push_back(profile_of(5, step));
+    for (size_t i = 0; i < 5; ++i) {
+      set_phase(run.profiles[0], i, Phase::forward, step - outside);
+      set_phase(run.profiles[0], i, Phase::other, outside);
+    }
+    run.profiles[0].ops.push_back(
+        {function, Phase::forward, std::vector<int64_t>(5, 1), std::vector<double>(5, step - outside), {}});
+    return run;
+  };
+  expect(traced(0.011, 0.009, "EagerLocalExecute: __inference_multi_step_on_iterator_1156"), Symptom::slow_overall,
+         Cause::train_callback);
+  expect(traced(0.011, 0.009, "EagerLocalExecute: __inference_step_12"), Symptom::slow_overall, Cause::unknown);
+  expect(traced(0.003, 0.0022, "EagerLocalExecute: __inference_step_12"), Symptom::healthy, Cause::none);
+  expect(traced(0.030, 0.009, "EagerLocalExecute: __inference_step_12"), Symptom::healthy, Cause::none);
+  // The main thread of a GPU's program waits while another one goes backward.
+  RunRecord gpu = traced(0.1, 0.08, "aten::mm");
+  gpu.profiles[0].ops.push_back(
+      {"AddmmBackward0", Phase::backward, std::vector<int64_t>(5, 9), std::vector<double>(5, 0.07), {}});
+  expect(gpu, Symptom::healthy, Cause::none);
+}
+
+TEST(Rules, LogsWrittenInEveryTracedStep) {
+  RunRecord run = run_of({10, 10, 10});
+  run.profiles.push_back(profile_of(5, 0.1));
+  for (size_t i = 0; i < 5; ++i) set_phase(run.profiles[0], i, Phase::log, 0.06);
+  expect(run, Symptom::slow_overall, Cause::disk_logging);
+  for (size_t i = 0; i < 5; ++i) set_phase(run.profiles[0], i, Phase::log, 0.01);
+  expect(run, Symptom::healthy, Cause::none);
+}
+
+// A tiny model always waits for moments; what its workers take to start is another matter.
+TEST(Rules, WorkersThatStartWithinATraceOfATinyModel) {
+  RunRecord run = run_of({2.6, 2.5, 2.5, 2.6});
+  run.profiles.push_back(profile_of(10, 0.003));
+  for (size_t i = 0; i < 10; ++i) set_phase(run.profiles[0], i, Phase::input, 0.0022);
+  run.profiles[0].steps[4].seconds = 2.3;
+  set_phase(run.profiles[0], 4, Phase::input, 2.298);
+  run.profiles[0].ops.push_back({"enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
+                                 Phase::input,
+                                 std::vector<int64_t>(10, 1),
+                                 std::vector<double>(10, 0.0022),
+                                 {}});
+  expect(run, Symptom::slow_overall, Cause::input_worker_start);
+  // In a run whose first epochs were longer for another reason, too: the trace goes on into the next epoch.
+  for (const size_t i : {0, 1}) run.epochs[i].seconds = 4;
+  expect(run, Symptom::slow_overall, Cause::input_worker_start);
+  run.epochs.clear();
+  expect(run, Symptom::uneven, Cause::input_worker_start);
+}
+
+// The first step's batch came from a buffer that took the whole dataset; there was little to trace.
+TEST(Rules, AShuffleBufferThatTakesTheWholeDataset) {
+  RunRecord run = run_of({5.3, 0.3, 0.3, 0.3, 0.3}, "keras");
+  run.source = "console";
+  for (Epoch& epoch : run.epochs) {
+    epoch.steps = 50;
+    epoch.first_step_seconds = 0.006;
+  }
+  run.epochs[0].first_step_seconds = 5;
+  expect(run, Symptom::slow_first, Cause::startup_graph);  // as far as a log tells
+  run.profiles.push_back(profile_of(5, 0.006));
+  for (Step& step : run.profiles[0].steps) step.index += 10;
+  const auto stage = [](const char* name) {
+    return ProfileOp{name, Phase::input, std::vector<int64_t>(5, 25), std::vector<double>(5, 1e-4), {}};
+  };
+  run.profiles[0].ops.push_back(stage("Iterator::Root::Prefetch::BatchV2::Shuffle"));
+  expect(run, Symptom::slow_first, Cause::input_shuffle_fill);
+  run.profiles[0].ops.push_back(stage("Iterator::Root::Prefetch::BatchV2::Shuffle::ParallelMapV2"));
+  EXPECT_NE(diagnose(run)[0].cause, Cause::input_shuffle_fill);
+}
+
 TEST(Rules, Profiles) {
   RunRecord input = run_of({10, 10, 10});
   input.profiles.push_back(profile_of(5, 0.6));

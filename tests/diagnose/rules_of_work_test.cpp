@@ -74,5 +74,27 @@ TEST(Rules, StepsThatDoMoreFromAnEpochOn) {
   expect(run, Symptom::slower_later, Cause::compute_more_work);
 }
 
+// A side or a length printed beside the epochs, by whatever name; other things have sizes as well.
+TEST(Rules, SizesPrintedWithTheEpochsAreMoreWork) {
+  const auto with = [](const char* name) {
+    RunRecord run = run_of({1, 1, 1, 4, 4, 4});
+    for (size_t i = 0; i < 6; ++i) run.epochs[i].metrics[name] = i < 3 ? 32 : 72;
+    return run;
+  };
+  for (const char* name : {"size", "img_size", "seq_len", "res", "crop_size"})
+    expect(with(name), Symptom::slower_later, Cause::compute_more_work);
+  for (const char* name : {"batch_size", "replay_size", "loss"})
+    expect(with(name), Symptom::slower_later, Cause::unknown);
+}
+
+// One epoch is long for a reason of its own: it is not said to have what the others have.
+TEST(Rules, OnlyEpochsWithAValidationAreSaidToHaveOne) {
+  RunRecord run = run_of({0.5, 0.4, 3.3, 1.1, 0.5, 3.6, 0.5, 0.5, 3.7}, "keras");
+  for (const size_t i : {2, 5, 8}) run.epochs[i].metrics["val_loss"] = 0.3;
+  const auto verdicts = diagnose(run);
+  ASSERT_EQ(name_of(verdicts[0].cause), "train.validation");
+  EXPECT_NE(verdicts[0].evidence[0].find("epochs 3, 6 and 9"), std::string::npos) << verdicts[0].evidence[0];
+}
+
 }  // namespace
 }  // namespace isochron

@@ -429,6 +429,16 @@ TEST(Rules, ResumeThatSkips) {
   expect(run, Symptom::slow_first, Cause::resume_skip);
 }
 
+// The rest of an epoch is short; that the others are whole is no fault of theirs. Who only loads weights begins anew.
+TEST(Rules, AnEpochResumedInTheMiddleMakesNoOtherSlow) {
+  RunRecord run = run_of({1.1, 11.2, 12, 10.3, 10.6});
+  expect(run, Symptom::slower_later, Cause::unknown);
+  run.facts.push_back({"resume", "resuming from out/checkpoint-90", "log:1"});
+  expect(run, Symptom::healthy, Cause::none);
+  run.facts[0].value = "Loaded weights of resnet18.pt";
+  expect(run, Symptom::slower_later, Cause::unknown);
+}
+
 TEST(Rules, TensorFlowsOwnPauses) {
   expect(run_of({1.1, 1.0, 1.1, 2.55, 1.0, 5.11, 2.55, 1.1}, "keras"), Symptom::uneven, Cause::wait_lock);
 }

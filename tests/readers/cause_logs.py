@@ -31,3 +31,4 @@ for name, words in (("validating", "Validating..."), ("brackets", "   [val] top1
     say("validation-" + name, "uneven", "train.validation", THIRDS, {e: words + "\n" for e in (3, 6, 9)})
 LOGS.append(("lengths-grow", "slowing", [2, 4.1, 5.8, 8.3, 9.9, 12.2], "".join(
     f"epoch {e}/6 loss 0.3 max_len {64 * e} time {s}s\n" for e, s in enumerate((2, 4.1, 5.8, 8.3, 9.9, 12.2), 1)), "compute.more-work"))
+say("fine-tuning-stage", "slower-later", "compute.more-work", (5, 5, 5, 12, 12, 12), {4: "Stage 2: fine-tuning all layers\n"})

@@ -124,6 +124,9 @@ each("bars-cut-off-by-a-narrow-terminal", LATER, lambda e, s, t: "".join(
     f"\rTraining epoch {e}: {100 * n // 300:3}%|#| {n}/300 [{s * n // 300 // 60:02}:{s * n // 300 % 60:02}<{'00:0' if n == 300 else ''}"
     for n in (3, 90, 210, 300)) + "\n")
 each("table-with-a-unit", FIRST, lambda e, s, t: f"{e:>6} {0.31:>8} {s:>12.2f}\n", "    ep     loss     time (s)\n")
+each("table-with-units-in-its-cells", FIRST, lambda e, s, t: f"| {e}/4 | 0.31 | {s:.1f} s |\n", "| Epoch | Loss | Time |\n|-------|------|------|\n")
+each("table-of-epochs-and-totals", FIRST, lambda e, s, t: f"{e}/4     0.5      {s // 60}m{s % 60}s\n", "Epoch   Loss     Duration\n=========================\n")
+each("table-with-rates-and-units", FIRST, lambda e, s, t: f" {e} | {1e3 * s / 200:.1f}ms | 0.3ms | 91.2% | {s:.1f}s\n", " epoch | ms/step | data | acc | epoch time\n")
 each("json-short-keys", LATER, lambda e, s, t: f'{{"ep": {e}, "loss": 0.31, "time_elapsed": {s:.2f}}}\n')
 each("json-seconds-per-epoch", LATER, lambda e, s, t: f'{{"epoch": {e}, "loss": 0.31, "sec/epoch": {s:.2f}}}\n')
 
@@ -152,3 +155,14 @@ LOGS.append(("import-speaks-long-before-the-first-epoch", "healthy", [(1, 90), (
              "2026-11-17 11:39:00.123456: I tensorflow/core/platform/cpu_feature_guard.cc:210] This TensorFlow binary is optimized\n" + "".join(
                  f"[2026-11-17 11:{40 + t // 60:02}:{t % 60:02},445][trainer][INFO] - epoch {e}/4 | train/loss 1.47\n"
                  for e, t in ((1, 30), (2, 70), (3, 111), (4, 151))), None))
+each("time-below-the-line-of-its-epoch", FIRST, lambda e, s, t: f"Epoch {e} loss=0.31\nelapsed: {s:.2f} s\n")
+each("time-before-the-word", FIRST, lambda e, s, t: f"{s:.2f} seconds for epoch {e} (loss 0.3)\n")
+LOGS.append(("time-of-the-run-below-its-last-epoch", "healthy", [], "".join(f"Epoch {e} loss=0.31\n" for e in range(1, 6)) + "time: 17.2 s\n", None))
+each("values-in-a-column", FIRST, lambda e, s, t: f"------ Epoch {e} ------\nTrain loss : 0.31\nVal loss   : 0.33\nTime       : {s:.2f} s\n")
+LOGS.append(("a-bar-without-a-name-around-epochs", "slower-later", list(LATER), "\r  0%|          | 0/5 [00:00<?, ?it/s]" + "".join(
+    f"\r {20 * e:3}%|███       | {e}/5 [{t // 60:02}:{t % 60:02}<01:00, {t / e:.2f}s/it, loss=0.3]" for e, t in enumerate(itertools.accumulate(LATER), 1)) + "\n", None))
+LOGS.append(("a-bar-without-a-name-around-steps", "healthy", [40], "".join(
+    f"\r {n:3}%|███       | {n}/100 [00:{4 * n // 10:02}<00:10,  2.50it/s]" for n in (0, 1, 5, 30, 60, 100)) + "\n", None))
+LOGS.append(("interrupted-and-begun-anew", "healthy", list(EVEN), "".join(f"Epoch {e}/4 - {s:.1f}s - loss 0.3\n" for e, s in enumerate(EVEN[:2], 1)) +
+             "Traceback (most recent call last):\n  File \"train.py\", line 30, in <module>\nKeyboardInterrupt\n" +
+             "".join(f"Epoch {e}/4 - {s:.1f}s - loss 0.3\n" for e, s in enumerate(EVEN, 1)), None))

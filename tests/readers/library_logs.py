@@ -201,3 +201,41 @@ log("script-train-val-total", "uneven", VALIDATED, "".join(
     f"epoch {e} train 60.0s" + (" val 90.0s" if s == 150 else "") + f" total {s}.0s loss 0.3\n" for e, s, _ in begun(VALIDATED)), "train.validation")
 each("script-grows-evenly", GROWING, lambda e, s, t: f"epoch {e}  time {s}.0{e}  mem {500 + e * 100} MB  graph nodes {e * 1000}")
 each("script-clock-nobody-reset", EVEN, lambda e, s, t: f"Epoch {e} completed in {t}.41 seconds")
+
+# Rich: its log handler leaves out times that stand above; bars with one clock, and those of track().
+def rich_handler(times):
+    lines, last, t = [], None, 0
+
+    def say(text, place):
+        nonlocal last
+        stamp = f"[{clock(t)}]"
+        lines.append(f"{stamp if stamp != last else ' ' * len(stamp)} INFO     {text:<50} {place:>9}\n")
+        last = stamp
+
+    say("Starting training", "run.py:6")
+    for e, s in enumerate(times, 1):
+        say(f"Epoch {e}/{len(times)}", "run.py:8")
+        for k in range(4):
+            t += s / 4
+            say(f"  step {10 * k}/40 loss {2 - k / 10:.3f}", "run.py:9")
+        say(f"Epoch {e} done, val_loss=0.5", "run.py:10")
+    say("Training finished", "run.py:11")
+    return "".join(lines)
+
+
+log("rich-handler", "slower-later", LATER, rich_handler(LATER))
+each("rich-one-clock", LATER, lambda e, s, t: "".join(
+    f"\r\x1b[2KEpoch {e}/5 ━━━━━━━━━━━━╺━━━━━━━ {n}/50 {hms(s * n / 50)}" for n in (1, 20, 40, 50)))
+each("rich-track", LATER, lambda e, s, t: "".join(
+    f"\r\x1b[2KEpoch {e} ━━━━━━━━━━━━╺━━━━━━━ {n:3}% {hms(s - s * n / 100 if n < 100 else s)}" for n in (2, 40, 80, 100)))
+
+# One bar of the whole run, drawn once more behind the last line about an epoch.
+log("a-bar-of-the-run-that-ends", "slow-first", FIRST, "".join(
+    f"\rep {e} loss 0.3: {25 * e}%|███| {30 * e}/120 [{ms(t + s)}<00:10, 4.8it/s]\r{' ' * 60}\rEpoch {e - 1} | train_loss 0.31 | {s:.1f} s/epoch\n"
+    for e, s, t in begun(FIRST)) + f"\rep 4 loss 0.3: 100%|███| 120/120 [{ms(sum(FIRST))}<00:00, 4.8it/s]" * 2 + "\n")
+
+# Whole seconds that grow by one are too coarse for a clock that nobody reset.
+log("few-seconds-that-grow", "slowing", [1, 2, 3, 4, 5], "".join(
+    f"Epoch: {e:02} | Time: 0m {e}s\n\tTrain Loss: 3.1 | Train PPL: 22.1\n\t Val. Loss: 3.3 |  Val. PPL: 27.1\n" for e in range(1, 6)))
+each("parts-told-below-a-header", FIRST, lambda e, s, t:
+     f"Epoch {e} of 4\n  [{'=' * 25}] 100%  loss: 0.040\n  train done in {0.9 * s:.2f}s\n  valid done in {0.1 * s:.2f}s  acc: 0.8")

@@ -89,6 +89,24 @@ TEST(Merge, EventsTellWhatPassesBehindBars) {
   }
 }
 
+// The last epoch's end is not told where it has fewer points than the one before: as much follows it.
+TEST(Merge, WhatPassesBehindTheLastBarIsAsMuchAsBefore) {
+  RunRecord log = log_of({2, 2, 2, 2, 2});
+  log.facts.push_back({"epochs.by-bars", "1", ""});
+  EventSeries events = lightning_events({0, 0, 3, 3, 3});
+  for (auto& [tag, points] : events.tags) points.pop_back();
+  const RunRecord run = merged(log, events);
+  ASSERT_EQ(run.epochs.size(), 5u);
+  for (size_t i = 0; i < 5; ++i) EXPECT_NEAR(run.epochs[i].seconds, i < 2 ? 2 : 5, 0.01) << i;
+}
+
+TEST(Merge, LightningIsKnownByTheNamesOfItsMetrics) {
+  EventSeries events = lightning_events({0, 0, 0});
+  EXPECT_EQ(framework_of(events, ""), "torch");
+  events.tags["version_0/acc_step"] = events.tags["version_0/acc_epoch"] = events.tags["version_0/train_loss"];
+  EXPECT_EQ(framework_of(events, ""), "lightning");
+}
+
 // A script opens its writer, loads data for 5 s, and then trains: 40 steps of 0.05 s, of which every `stride`th is
 // written, 0.3 s of validation, a scalar of the epoch if `closing`, 1 s of saving every other epoch.
 EventSeries script_events(int stride, bool closing) {

@@ -12,9 +12,27 @@
 namespace isochron::rules {
 namespace {
 
-std::optional<double> metric_of(const Epoch& epoch, std::initializer_list<const char*> names) {
-  for (const char* name : names)
-    if (const auto metric = epoch.metrics.find(name); metric != epoch.metrics.end()) return metric->second;
+std::optional<double> tokens_of(const Case& patient, size_t i) {
+  const auto metric = patient.epoch(i).metrics.find("tokens");
+  return metric == patient.epoch(i).metrics.end() ? std::nullopt : std::optional<double>(metric->second);
+}
+
+// "img_size=72", "seq_len 512", "res: 160": the side of an image, or the length of a sequence, of which attention costs
+// the square as well. Other things have sizes, too.
+bool names_length(const std::string& metric) {
+  const auto words = words_of(metric);
+  const auto any = [&](std::initializer_list<std::string_view> wanted) {
+    return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+      return std::find(wanted.begin(), wanted.end(), word) != wanted.end();
+    });
+  };
+  return any({"len", "length", "seqlen", "maxlen", "size", "imgsz", "res", "resolution", "px", "pixels", "crop",
+              "side"}) &&
+         !any({"batch", "buffer", "replay", "memory", "queue", "vocab", "model", "file", "cache", "loss", "grad"});
+}
+std::optional<double> size_by_length(const Case& patient, size_t i) {
+  for (const auto& [name, value] : patient.epoch(i).metrics)
+    if (names_length(name)) return value * value;
   return std::nullopt;
 }
 std::optional<double> as_number(const std::optional<int64_t>& count) {
@@ -27,15 +45,10 @@ struct WorkUnit {
 };
 // What says most about the work of an epoch comes first.
 constexpr WorkUnit kWorkUnits[] = {
-    {"tokens", [](const Case& patient, size_t i) { return metric_of(patient.epoch(i), {"tokens"}); }},
+    {"tokens", tokens_of},
     {"examples", [](const Case& patient, size_t i) { return as_number(patient.epoch(i).examples); }},
     {"steps", [](const Case& patient, size_t i) { return as_number(patient.epoch(i).steps); }},
-    {"units of length",  // sizes of an example, as programs print them
-     [](const Case& patient, size_t i) {
-       return metric_of(patient.epoch(i), {"seq_len", "seqlen", "seq_length", "sequence_length", "length", "max_len",
-                                           "maxlen", "max_length", "context_length", "ctx_len", "block_size",
-                                           "image_size", "img_size", "imgsz", "input_size", "crop_size", "resolution"});
-     }},
+    {"elements in an example", size_by_length},
     {"elements in an example", told_size},
 };
 

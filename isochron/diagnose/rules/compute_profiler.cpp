@@ -31,10 +31,10 @@ void compute_profiler(const Case& patient, std::vector<Finding>& findings) {
     cover(start->epoch, patient.epochs().back().index + 1);
     if (!first) first = start;
   }
-  if (!first || covered.empty() || !patient.matches_slow(covered)) return;
+  if (!first || covered.empty() || patient.slow_among(covered).empty()) return;
   // In the first epoch other things happen once, too.
   const bool at_start = patient.shape.symptom == Symptom::slow_first;
-  Finding finding{Cause::compute_profiler, (at_start ? 0.6 : 0.95) * patient.shape.extra_total, at_start ? 0.55 : 0.92};
+  Finding finding{Cause::compute_profiler, (at_start ? 0.25 : 0.95) * patient.shape.extra_total, at_start ? 0.5 : 0.92};
   finding.summary = fmt::format("a profiler runs in the slow epochs, which take {:.1f}x as long", patient.shape.ratio);
   finding.evidence.push_back(
       fmt::format("a profiler was started before or in epoch {} ({}) and {}", std::max(first->epoch, 1), first->source,

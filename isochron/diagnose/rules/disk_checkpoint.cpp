@@ -51,13 +51,21 @@ void disk_checkpoint(const Case& patient, std::vector<Finding>& findings) {
     finding.evidence.push_back(fmt::format("slow epochs spend {} more on saving than the others", time_text(*seconds)));
     for (std::string& line : patient.spans_text({Phase::checkpoint})) finding.evidence.push_back(std::move(line));
   }
+  if (const TracedShare traced = largest_share(patient.run, Phase::checkpoint);
+      finding.seconds == 0 && is_overall(patient, traced.share * patient.total, 0.3)) {
+    overall = finding.seconds = traced.share * patient.total;
+    finding.overall = true;
+    finding.confidence = 0.85;
+    finding.evidence.push_back(fmt::format("the trace ({}) shows {} of saving in each step", traced.profile->source,
+                                           time_text(traced.per_step)));
+  }
   const auto notices = patient.facts("checkpoint");
   if (!healthy && !finding.overall && !notices.empty()) {
-    if (patient.facts_match_slow("checkpoint")) {
-      if (finding.seconds == 0) finding.seconds = 0.9 * patient.shape.extra_total;
+    if (const auto slow = patient.slow_with_fact("checkpoint"); !slow.empty()) {
+      if (finding.seconds == 0) finding.seconds = 0.9 * patient.extra_of(slow);
       finding.confidence = std::max(finding.confidence, 0.88);
-      finding.evidence.push_back(fmt::format("the slow epochs ({}) are those in which the log says \"{}\" ({})",
-                                             patient.epochs_text(patient.slow_epochs()), notices.front()->value,
+      finding.evidence.push_back(fmt::format("slow epochs ({}) are those in which the log says \"{}\" ({})",
+                                             patient.epochs_text(slow), notices.front()->value,
                                              notices.front()->source));
     } else if (patient.shape.symptom == Symptom::slowing && notices.size() + 1 >= patient.epochs().size() &&
                finding.seconds == 0) {

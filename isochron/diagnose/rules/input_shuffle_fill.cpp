@@ -35,6 +35,35 @@ void by_first_steps(const Case& patient, Finding& finding) {
                   waits.waiting, waits.known, time_text(waits.average()), percent_text(all / patient.total)));
 }
 
+// A trace in which the shuffle stage gives elements and asks for none: its buffer took the whole dataset before the
+// first step, and whatever that cost was part of the first step.
+void by_full_buffer(const Case& patient, Finding& finding) {
+  constexpr double kLeast = 1;  // seconds
+  const auto first_step = first_step_beyond_others(patient);
+  const double seconds = first_step.value_or(0) - kTracingOfSmallGraph;
+  if (seconds < kLeast || !small_graph_traced(patient)) return;
+  for (const Profile& profile : patient.run.profiles) {
+    const auto stages = [&](bool behind) {
+      return ops_where(profile, [&](const ProfileOp& op) {
+        const size_t at = op.name.find("::Shuffle");
+        return at != std::string::npos && (op.name.find_first_of(":[", at + 2) != std::string::npos) == behind;
+      });
+    };
+    if (stages(false).empty() || !stages(true).empty()) continue;
+    finding.seconds = std::min(seconds, patient.shape.extra_total);
+    finding.confidence = 0.7;
+    finding.summary = fmt::format("the first step waited {} or more for a shuffle buffer that takes the whole dataset",
+                                  time_text(seconds));
+    finding.evidence.push_back(fmt::format(
+        "the first step took {} longer than first steps of later epochs, and the trace shows little to build for it",
+        time_text(*first_step)));
+    finding.evidence.push_back(
+        fmt::format("in the trace {} gives elements without asking for any: its buffer holds all of them",
+                    stages(false).front()->name));
+    return;
+  }
+}
+
 // Watched: one long stretch of making input before the first step of the run, and steps in a row after it. A buffer
 // that must be full first looks so; batches that are skipped after resuming do, too, and workers that start.
 void by_lead(const Case& patient, Finding& finding) {
@@ -104,6 +133,7 @@ void input_shuffle_fill(const Case& patient, std::vector<Finding>& findings) {
                       time_text(waited), time_text(seconds)));
     }
   }
+  if (finding.seconds == 0 && patient.shape.symptom == Symptom::slow_first) by_full_buffer(patient, finding);
   if (finding.seconds == 0) by_first_steps(patient, finding);
   if (finding.seconds == 0 && patient.watched()) by_lead(patient, finding);
   if (finding.seconds > 0) findings.push_back(std::move(finding));

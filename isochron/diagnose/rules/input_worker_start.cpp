@@ -30,8 +30,10 @@ void input_worker_start(const Case& patient, std::vector<Finding>& findings) {
         "the trace waits {} for the first batch of its loader workers{}, then {} per batch", time_text(wait),
         late->steps.size() > 1 ? fmt::format(", {} times", late->steps.size()) : "", time_text(late->usual)));
     finding.confidence = 0.9;
-    if (first_only) {
-      finding.seconds = std::min(wait, patient.shape.extra_total);
+    const bool anew = late->steps.size() > 1 || *late->steps.begin() > 0;  // the trace goes on into another epoch
+    if (patient.unit.traced ? patient.shape.symptom != Symptom::healthy : first_only && !anew) {
+      finding.overall = false;
+      finding.seconds = std::min(wait * static_cast<double>(late->steps.size()), patient.shape.extra_total);
     } else if (!finding.overall) {
       finding.overall = true;
       finding.seconds = std::min(wait, 0.95 * patient.shape.usual) * static_cast<double>(patient.epochs().size());
@@ -73,7 +75,8 @@ void input_worker_start(const Case& patient, std::vector<Finding>& findings) {
       finding.overall
           ? fmt::format("each epoch waits about {} for its loader workers to start",
                         time_text(finding.seconds / static_cast<double>(patient.epochs().size())))
-          : fmt::format("the first epoch waited {} for its loader workers to start", time_text(finding.seconds));
+          : fmt::format("{} waited {} for loader workers to start",
+                        patient.unit.traced ? "the slow steps" : "the first epoch", time_text(finding.seconds));
   findings.push_back(std::move(finding));
 }
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "isochron/base/median.h"
 #include "isochron/diagnose/profile_view.h"
 #include "isochron/diagnose/rules.h"
+#include "isochron/diagnose/whole_run.h"
 
 namespace isochron::rules {
 namespace {
@@ -23,15 +23,6 @@ double by_profile(const Case& patient, std::vector<std::string>& evidence) {
                     time_text(phase_total(profile, Phase::trace, 1) + phase_total(profile, Phase::compile, 1))));
   }
   return most;
-}
-
-// Keras draws the first step's time; what it has beyond other epochs' first steps is building.
-std::optional<double> by_first_step(const Case& patient) {
-  if (patient.empty() || !patient.epoch(0).first_step_seconds) return std::nullopt;
-  std::vector<double> others;
-  for (size_t i = 1; i < patient.epochs().size(); ++i)
-    if (patient.epoch(i).first_step_seconds) others.push_back(*patient.epoch(i).first_step_seconds);
-  return std::max(0.0, *patient.epoch(0).first_step_seconds - median_of(std::move(others)));
 }
 
 // A trace that begins later says nothing about the first step.
@@ -63,15 +54,24 @@ void startup_graph(const Case& patient, std::vector<Finding>& findings) {
     finding.seconds = std::min(seconds, extra);
     finding.confidence = 0.93;
   }
-  if (const auto seconds = by_first_step(patient); seconds && patient.tensorflow()) {
+  if (const auto seconds = first_step_beyond_others(patient); seconds && patient.tensorflow()) {
     // A shuffle buffer is filled before the first step too; what it took is not the graph's.
-    const double left = *seconds - patient.number("shuffle.seconds").value_or(0);
+    double left = *seconds - patient.number("shuffle.seconds").value_or(0);
+    const bool small = small_graph_traced(patient);
+    if (small && finding.seconds == 0) left = std::min(left, kTracingOfSmallGraph);
     if (left > 0.1 * extra) {
       finding.evidence.push_back(fmt::format("the first step of epoch {} took {}, first steps of later epochs {}",
                                              patient.epoch(0).index, time_text(*patient.epoch(0).first_step_seconds),
                                              patient.epochs().size() > 1 && patient.epoch(1).first_step_seconds
                                                  ? time_text(*patient.epoch(1).first_step_seconds)
                                                  : std::string("are not shown")));
+      if (small && left < *seconds)
+        finding.evidence.push_back(
+            fmt::format("the trace shows so few different operations that tracing them takes no more than about {}",
+                        time_text(left)));
+      else if (finding.seconds == 0)
+        finding.evidence.push_back(
+            "the first batch is part of that step; `profile_batch=1` in a TensorBoard callback would tell them apart");
       if (left > finding.seconds) finding.seconds = std::min(left, extra);
       finding.confidence = std::max(finding.confidence, 0.75);
     }
@@ -89,8 +89,8 @@ void startup_graph(const Case& patient, std::vector<Finding>& findings) {
     finding.evidence.push_back(fmt::format("\"{}\" ({})", told.front()->value, told.front()->source));
   }
   if (finding.seconds <= 0 || finding.evidence.empty()) return;
-  finding.summary =
-      fmt::format("building and tracing the graph took {} before the first step was done", time_text(finding.seconds));
+  finding.summary = fmt::format("building and tracing the graph {} {} before the first step was done",
+                                finding.confidence > 0.8 ? "took" : "probably took", time_text(finding.seconds));
   if (!first_epoch) finding.seconds = 0;  // true, but not what made this run's slow epochs slow
   findings.push_back(std::move(finding));
 }

@@ -107,12 +107,15 @@ void stuck(const Case& patient, std::vector<Finding>& findings) {
   Finding finding{Cause::unknown};
   finding.symptom = Symptom::stuck;
   finding.confidence = 0.5;
+  const bool by_hand = !patient.facts("interrupted").empty();
+  const std::string_view how = by_hand ? "where somebody interrupted it: stuck, or stopped on purpose"
+                                       : "without an error: stuck, killed or still running";
   if (run.open_epoch) {
     const OpenEpoch& open = *run.open_epoch;
     std::string where = fmt::format("epoch {}", open.index);
     if (run.planned_epochs) where += fmt::format(" of {}", *run.planned_epochs);
     if (open.step && open.steps) where += fmt::format(", step {} of {}", *open.step, *open.steps);
-    finding.summary = fmt::format("the record stops in {} without an error: stuck, killed or still running", where);
+    finding.summary = fmt::format("the record stops in {} {}", where, how);
     finding.evidence.push_back(where + " began and did not end");
     if (!patient.empty())
       finding.evidence.back() += fmt::format("; {} epoch{} before it took {}{}", patient.epochs().size(),
@@ -121,16 +124,15 @@ void stuck(const Case& patient, std::vector<Finding>& findings) {
   } else if (run.planned_epochs && !patient.empty() && last < *run.planned_epochs &&
              patient.facts("log.headers").empty()) {
     // Logs that announce an epoch before it begins would show one that hangs; the others go silent.
-    finding.summary = fmt::format(
-        "the record stops after epoch {} of {} without an error: stuck, killed, stopped early or still running", last,
-        *run.planned_epochs);
+    finding.summary = fmt::format("the record stops after epoch {} of {} {}", last, *run.planned_epochs, how);
     finding.evidence.push_back(
-        fmt::format("{} epochs were planned, the last one seen is {}, and nothing says that training stopped",
-                    *run.planned_epochs, last));
+        fmt::format("{} epochs were planned, the last one seen is {}", *run.planned_epochs, last));
     finding.confidence = 0.4;
   } else {
     return;
   }
+  for (const Fact* fact : patient.facts("interrupted"))
+    finding.evidence.push_back(fmt::format("\"{}\" ({})", fact->value, fact->source));
   findings.push_back(std::move(finding));
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "isochron/diagnose/profile_view.h"
 #include "isochron/diagnose/rules.h"
 #include "isochron/diagnose/whole_run.h"
 
@@ -46,6 +47,20 @@ double in_new_function(const Case& patient, std::string& place) {
   return most;
 }
 
+// Traced: callbacks by their names, or all that passes in Keras' loop outside of the training function.
+void by_traced_steps(const Case& patient, Finding& finding) {
+  TracedShare traced = largest_share(patient.run, Phase::callback);
+  const TracedShare outside = outside_of_operations(patient.run);
+  if (outside.share > traced.share && keras_runs_steps(*outside.profile)) traced = outside;
+  if (!is_overall(patient, traced.share * patient.total, 0.3)) return;
+  finding.overall = true;
+  finding.seconds = traced.share * patient.total;
+  finding.confidence = 0.8;
+  finding.evidence.push_back(fmt::format(
+      "the trace ({}) shows {} of each step outside of training itself, where callbacks run (`on_train_batch_end`)",
+      traced.profile->source, time_text(traced.per_step)));
+}
+
 }  // namespace
 
 void train_callback(const Case& patient, std::vector<Finding>& findings) {
@@ -72,7 +87,7 @@ void train_callback(const Case& patient, std::vector<Finding>& findings) {
   std::string place;
   if (const double seconds = in_new_function(patient, place);
       !healthy && finding.seconds == 0 && patient.shape.symptom != Symptom::slow_first &&
-      seconds > 0.5 * patient.shape.extra_total && validated_when_slow(patient).empty()) {
+      seconds > 0.5 * patient.shape.extra_total && validated_when_slow(patient).metric.empty()) {
     finding.seconds = std::min(seconds, patient.shape.extra_total);
     finding.confidence = 0.65;
     finding.evidence.push_back(
@@ -109,13 +124,14 @@ void train_callback(const Case& patient, std::vector<Finding>& findings) {
           fresh.insert(name);
           with.insert(epoch.index);
         }
-    if (!before.empty() && !fresh.empty() && patient.matches_slow({with.begin(), with.end()})) {
+    const std::vector<size_t> slow = patient.slow_among({with.begin(), with.end()});
+    if (!before.empty() && !fresh.empty() && !slow.empty()) {
       std::string names;
       for (const std::string& name : fresh) names += (names.empty() ? "" : ", ") + name;
-      if (finding.seconds == 0) finding.seconds = 0.85 * patient.shape.extra_total;
+      if (finding.seconds == 0) finding.seconds = 0.85 * patient.extra_of(slow);
       finding.confidence = finding.evidence.empty() ? 0.75 : 0.9;
-      finding.evidence.push_back(fmt::format("{} appear in the log with {}, where epochs become slow", names,
-                                             patient.epochs_text(patient.slow_epochs())));
+      finding.evidence.push_back(fmt::format("{} appear{} in the log with {}, where epochs become slow", names,
+                                             fresh.size() == 1 ? "s" : "", patient.epochs_text(slow)));
     }
   }
   for (const Fact* fact : patient.facts("callback.slow")) {
@@ -127,6 +143,7 @@ void train_callback(const Case& patient, std::vector<Finding>& findings) {
     }
     break;
   }
+  if (finding.seconds == 0) by_traced_steps(patient, finding);
   if (finding.seconds <= 0 || finding.evidence.empty()) return;
   finding.summary = "callbacks take the time, not the training steps";
   findings.push_back(std::move(finding));

@@ -44,14 +44,16 @@ void train_validation(const Case& patient, std::vector<Finding>& findings) {
     finding.evidence.push_back(fmt::format("validation took up to {} in {}, {} in the others", time_text(longest),
                                            patient.epochs_text(patient.slow_epochs()), time_text(base)));
   } else if (!known && !healthy) {
-    std::string name = validated_when_slow(patient);
-    if (name.empty() && !patient.facts_match_slow("validation")) return;
+    auto [name, epochs] = validated_when_slow(patient);
+    if (name.empty()) epochs = patient.slow_with_fact("validation");
+    if (epochs.empty()) return;
     if (name.empty()) name = fmt::format("\"{}\"", patient.facts("validation").front()->value);
-    finding.seconds = 0.85 * patient.shape.extra_total;
+    finding.seconds = 0.85 * patient.extra_of(epochs);
     finding.confidence = 0.75;
-    finding.summary = "the slow epochs are those with a validation";
-    finding.evidence.push_back(fmt::format("{} stands in the log in {} only, and these are the slow ones", name,
-                                           patient.epochs_text(patient.slow_epochs())));
+    const bool all_slow = epochs.size() == patient.slow_epochs().size();
+    finding.summary = fmt::format("{} epochs are those with a validation", all_slow ? "the slow" : "most slow");
+    finding.evidence.push_back(fmt::format("{} stands in the log in {} {}", name, patient.epochs_text(epochs),
+                                           all_slow ? "only, and these are the slow ones" : "and these are slow"));
   } else {
     return;
   }
