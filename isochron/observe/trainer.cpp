@@ -30,6 +30,14 @@ constexpr char kGenerator[] = TF_DATA("18GeneratorDatasetOp7Dataset8Iterator" GE
 #undef GET_NEXT
 #undef TF_DATA
 
+// A function of the program's own that is named so (`run_epoch`), or fit(epochs=1).
+bool trains_one_epoch(const PythonFrame& frame, PythonProcess& python) {
+  const std::string& name = frame.code->function;
+  if (!frame.code->user) return name.ends_with("Trainer.fit") && python.integer_variable(frame, "epochs") == 1;
+  const auto has = [&](std::string_view part) { return name.find(part) != std::string::npos; };
+  return has("epoch") && !has("epochs") && !has("on_epoch");
+}
+
 }  // namespace
 
 PythonProcess* Trainer::python(int pid) {
@@ -130,8 +138,8 @@ std::optional<Trainer::Look> Trainer::look(const ProcessTree& tree, double now) 
   if (!main) return std::nullopt;
   Look look{activity_of(main->frames), main->epoch, "", main->profiled};
   if (look.activity.phase != Phase::start) look.framework = framework_of(main->frames);
-  if (look.activity.phase == Phase::start) look.epoch.reset();  // nobody trains while a library is loaded
-  if (look.epoch && !within_epochs(*main)) look.epoch.reset();
+  look.epoch = epoch_of(*main);
+  if (look.epoch && !within_epochs(*main, look.activity.phase == Phase::start)) look.epoch.reset();
   count_passes(*main, look);
   refine_validation(look.activity, main->frames);
   if (!look.activity.executing) running_looks_ = 0;
@@ -147,9 +155,33 @@ std::optional<Trainer::Look> Trainer::look(const ProcessTree& tree, double now) 
   return look;
 }
 
-// The variable outlives its loop: what comes after it, a last test or an export, is no part of the last epoch.
-bool Trainer::within_epochs(const PythonThread& main) {
+// A variable called epoch counts them, the innermost one. A library's own (Keras' fit has one) tells little where the
+// program calls it in a loop that counts epochs, or for one epoch in each turn.
+std::optional<int64_t> Trainer::epoch_of(PythonThread& main) {
+  if (main.epoch && main.frames[main.epoch_frame].code->user) return main.epoch;
+  PythonProcess& python = *candidates_.at(pid_).python;
+  bool each_turn = false;  // of a loop around the call below trains for one epoch
+  for (size_t i = 0; i < main.frames.size(); ++i) {
+    const PythonFrame& frame = main.frames[i];
+    if (frame.code->user) {
+      const std::string& counter = source_.epoch_counter(frame, each_turn);
+      const auto value = counter.empty() ? std::nullopt : python.integer_variable(frame, counter);
+      if (value) {
+        main.epoch_frame = i;
+        return value;
+      }
+      each_turn = false;
+    }
+    each_turn = each_turn || trains_one_epoch(frame, python);
+  }
+  return main.epoch;
+}
+
+// The variable outlives its loop: what comes after it, a last test or an export, is no part of the last epoch. While a
+// library is loaded, others may be called epoch, too (versions have one): then it must be around the import.
+bool Trainer::within_epochs(const PythonThread& main, bool importing) {
   const auto loop = source_.loop_around(std::span(main.frames).subspan(main.epoch_frame));
+  if (importing && (!main.frames[main.epoch_frame].code->user || loop.value_or(Loop::none) == Loop::none)) return false;
   if (!loop) return true;
   closest_loop_ = std::max(closest_loop_, *loop);
   return *loop == closest_loop_;
