@@ -111,6 +111,8 @@ void Sampler::add_epochs(RunRecord& run, bool ended) const {
   const bool finished =
       std::any_of(run.facts.begin(), run.facts.end(), [](const Fact& f) { return f.key == "finished"; });
   std::vector<Epoch> epochs = epochs_of_loop(ended || (lightning && finished));
+  if (run.open_epoch)  // it did not come to that one's end
+    std::erase_if(epochs, [&](const Epoch& epoch) { return epoch.index >= run.open_epoch->index; });
   if (epochs.empty()) return;
   run.epochs = std::move(epochs);
   if (run.open_epoch) run.open_epoch->start = run.epochs.back().start + run.epochs.back().seconds;

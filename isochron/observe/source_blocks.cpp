@@ -101,6 +101,12 @@ bool is_number_of_epochs(std::string_view iterable) {
   return false;
 }
 
+// "i" of "for i, x in enumerate(xs):"
+std::string variable_of(std::string_view loop) {
+  const size_t begin = loop.find("for ") + 4;
+  return std::string(loop.substr(begin, loop.find_first_of(" ,)", begin) - begin));
+}
+
 // By the name of its variable, or of what it goes through: `for i in range(n_epochs)`; of `while` by all of it.
 bool counts_epochs(std::string_view header) {
   const size_t in = header.find(" in ");
@@ -108,13 +114,12 @@ bool counts_epochs(std::string_view header) {
   const std::vector<std::string> words = words_of(loop ? header.substr(0, in) : header);
   const auto named = [](const std::string& word) { return word == "epoch" || word == "ep" || word == "epochs"; };
   if (std::any_of(words.begin(), words.end(), named)) return true;
-  return loop && in != std::string_view::npos && is_number_of_epochs(header.substr(in));
-}
-
-// "i" of "for i, x in enumerate(xs):"; the line itself may be a list: "[train(i) for i in range(n_epochs)]".
-std::string variable_of(std::string_view loop) {
-  const size_t begin = loop.find("for ") + 4;
-  return std::string(loop.substr(begin, loop.find_first_of(" ,)", begin) - begin));
+  if (!loop || in == std::string_view::npos) return false;
+  // "for e in range(1, 9)": experts and edges are as many as something else says.
+  const std::string_view iterable = header.substr(in + 4);
+  const bool counted = iterable.starts_with("range(") &&
+                       iterable.find_first_not_of("0123456789, ", 6) == std::min(iterable.find(')'), iterable.size());
+  return (variable_of(header) == "e" && counted) || is_number_of_epochs(iterable);
 }
 
 // A loop over something, as it stands in a header, or in a line that is a list of what it gives; empty: none.

@@ -144,6 +144,7 @@ std::optional<Trainer::Look> Trainer::look(const ProcessTree& tree, double now) 
   refine_validation(look.activity, main->frames);
   if (!look.activity.executing) running_looks_ = 0;
   if (look.activity.executing) refine_executing(look.activity, tree.alive().at(pid_).state, now);
+  if (look.activity.executing && look.activity.phase == Phase::input) refine_fed(look.activity);
   if (look.activity.phase == Phase::input && !look.activity.executing)
     look.activity.store = source_.store_named(main->frames);
   if (look.activity.phase == Phase::input && look.activity.what == "DataLoader")
@@ -244,6 +245,17 @@ void Trainer::refine_executing(Activity& activity, char main_state, double now) 
     activity.what = "tf.data";
 }
 
+// Functions of the program's own that tf.data calls run on threads of its own. What such a one imports is no input.
+void Trainer::refine_fed(Activity& activity) {
+  for (const PythonThread& thread : candidates_.at(pid_).python->threads()) {
+    const Activity inside = thread.main ? Activity{} : activity_of(thread.frames);
+    if (inside.user.empty()) continue;
+    activity.user = inside.user;
+    if (inside.phase == Phase::start) activity = {Phase::start, inside.what, inside.user, true};
+    return;
+  }
+}
+
 // Python's own file objects leave no frame behind: the system call says that user code writes. Small files are logs,
 // and those that are appended to.
 void Trainer::refine_disk(Activity& activity) const {
@@ -258,7 +270,8 @@ void Trainer::refine_disk(Activity& activity) const {
 
 // Waiting for workers that are not there yet is not waiting for data.
 void Trainer::refine_loader(Activity& activity, const ProcessTree& tree, double now) {
-  bool loading = false, starting = false;
+  bool loading = false, starting = false, busy = false;
+  std::optional<Activity> importing;
   for (const auto& [pid, process] : tree.alive()) {
     if (process.parent != pid_) continue;
     const auto found = candidates_.find(pid);
@@ -270,6 +283,8 @@ void Trainer::refine_loader(Activity& activity, const ProcessTree& tree, double 
         const Activity inside = activity_of(main->frames);
         if (!inside.user.empty()) activity.user = inside.user;
         if (activity.store == Store::none) activity.store = source_.store_named(main->frames);
+        if (inside.phase == Phase::start) importing = inside;
+        busy = busy || (inside.phase != Phase::start && !inside.user.empty());
       } else {
         starting = true;
       }
@@ -279,6 +294,7 @@ void Trainer::refine_loader(Activity& activity, const ProcessTree& tree, double 
     }
   }
   if (starting && !loading) activity.what = kWorkerStart;
+  if (importing && !busy) activity = *importing;
 }
 
 }  // namespace isochron::observe

@@ -68,6 +68,7 @@ class Trainer {
   bool within_epochs(const PythonThread& main, bool importing);
   void refine_validation(Activity& activity, const std::vector<PythonFrame>& frames);
   void refine_executing(Activity& activity, char main_state, double now);
+  void refine_fed(Activity& activity);
   void refine_disk(Activity& activity) const;
   void refine_loader(Activity& activity, const ProcessTree& tree, double now);
 

@@ -134,8 +134,10 @@ TEST(SourceBlocks, ALineThatEvaluatesIsToldByWhatHoldsIt) {
   EXPECT_EQ(loop_variable(lines, 4), "x");
   EXPECT_EQ(epoch_variable({"for i in trange(1, args.epochs + 1):", "    step()"}, 2), "i");
   EXPECT_EQ(epoch_variable({"history = [train(k) for k in range(NUM_EPOCH)]"}, 1), "k");
-  for (const char* batches : {"for k in range(steps_per_epoch):", "for k in range(epoch * n, epoch * n + n):",
-                              "for x in tqdm(loader, desc=f'Epoch {epoch} of {epochs}'):"})
+  EXPECT_EQ(epoch_variable({"for e in range(1, 9):", "    step()"}, 2), "e");
+  for (const char* batches :
+       {"for e in range(n_experts):", "for k in range(steps_per_epoch):", "for k in range(epoch * n, epoch * n + n):",
+        "for x in tqdm(loader, desc=f'Epoch {epoch} of {epochs}'):"})
     EXPECT_EQ(epoch_variable({batches, "    step()"}, 2), "") << batches;
   EXPECT_FALSE(line_validates(lines, 0));
   EXPECT_FALSE(line_validates(lines, 99));
