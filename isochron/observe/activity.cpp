@@ -242,7 +242,9 @@ Activity activity_of(const std::vector<PythonFrame>& frames) {
   if (take(validating(frames))) return activity;
   for (const Rank rank : {reading, initialising})
     if (take(outermost(rank, frames))) return activity;
-  if (take(outermost_word(frames)) || take(outermost(logging, frames))) return activity;
+  if (take(outermost_word(frames))) return activity;
+  for (const Rank rank : {logging, fetching})
+    if (take(outermost(rank, frames))) return activity;
   if (take(outermost(computing, frames))) {
     if (activity.phase == Phase::forward && evaluates(frames))
       activity = {Phase::validate, "evaluation without gradients", activity.user};

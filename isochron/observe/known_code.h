@@ -134,6 +134,21 @@ inline constexpr Marker kLogging[] = {
     {"json/encoder.py", "", Phase::log, "json.dump"},
     {"lib/python", "csv.py", Phase::log, "csv"},
 };
+// What comes over the network is input, unless a logger or a saver above it sends something.
+inline constexpr Marker kFetching[] = {
+    {"urllib/request.py", "", Phase::input, "fetching over HTTP"},
+    {"http/client.py", "", Phase::input, "fetching over HTTP"},
+    {"urllib3/", "", Phase::input, "fetching over HTTP"},
+    {"requests/", "", Phase::input, "fetching over HTTP"},
+    {"aiohttp/", "", Phase::input, "fetching over HTTP"},
+    {"fsspec/", "", Phase::input, "reading remote files"},
+    {"botocore/", "", Phase::input, "reading from object storage"},
+    {"google/cloud/storage/", "", Phase::input, "reading from object storage"},
+    {"pymongo/", "", Phase::input, "querying a database"},
+    {"psycopg", "", Phase::input, "querying a database"},
+    {"sqlalchemy/", "", Phase::input, "querying a database"},
+    {"redis/", "", Phase::input, "querying a database"},
+};
 inline constexpr Marker kComputing[] = {
     {"torch/optim/", "step", Phase::update, "optimizer step"},
     {"keras/src/optimizers/", "apply", Phase::update, "optimizer step"},
@@ -221,8 +236,13 @@ inline constexpr Word kWords[] = {
     {"allreduce", Phase::sync},
     {"barrier", Phase::sync},
     {"init_weights", Phase::init},
-    {"initialize", Phase::init},
     {"init_params", Phase::init},
+    {"weight_init", Phase::init},
+    {"initiali", Phase::init},  // -ze, -se, -sation
+    {"orthogonal", Phase::init},
+    {"xavier", Phase::init},
+    {"kaiming", Phase::init},
+    {"glorot", Phase::init},
     {"build_graph", Phase::build},
     {"compile_model", Phase::compile},
     {"backward", Phase::backward},
@@ -248,9 +268,22 @@ inline constexpr Word kWords[] = {
     {"parse", Phase::input, "", true},
 };
 
-enum Rank { drawing, compiling, saving, evaluating, synchronising, reading, initialising, logging, computing, kRanks };
-inline constexpr std::span<const Marker> kMarkers[kRanks] = {
-    kDrawing, kCompiling, kSaving, kEvaluating, kSynchronising, kReading, kInitialising, kLogging, kComputing};
+enum Rank {
+  drawing,
+  compiling,
+  saving,
+  evaluating,
+  synchronising,
+  reading,
+  initialising,
+  logging,
+  fetching,
+  computing,
+  kRanks
+};
+inline constexpr std::span<const Marker> kMarkers[kRanks] = {kDrawing,       kCompiling, kSaving,       kEvaluating,
+                                                             kSynchronising, kReading,   kInitialising, kLogging,
+                                                             kFetching,      kComputing};
 
 struct Package {
   std::string_view folder, framework;

@@ -32,8 +32,9 @@ void add_detail(int pid, OpenFile& file) {
   file.appended = (flags & O_APPEND) != 0;
   file.position = static_cast<double>(value_after(info, "pos:").value_or(0));
   struct stat status {};
-  if (stat(fmt::format("/proc/{}/fd/{}", pid, file.fd).c_str(), &status) == 0 && S_ISREG(status.st_mode))
-    file.size = static_cast<double>(status.st_size);
+  if (stat(fmt::format("/proc/{}/fd/{}", pid, file.fd).c_str(), &status) != 0) return;
+  if (S_ISREG(status.st_mode)) file.size = static_cast<double>(status.st_size);
+  file.named_pipe = S_ISFIFO(status.st_mode) && file.target.starts_with('/');
 }
 
 struct TcpSocket {

@@ -11,10 +11,11 @@ struct OpenFile {
   int fd = -1;
   std::string target;  // path, "pipe:[123]", "socket:[456]", "anon_inode:[eventpoll]", …
   bool writable = false;
-  bool appended = false;  // opened to add to its end
-  double position = 0;    // of regular files
+  bool appended = false;    // opened to add to its end
+  bool named_pipe = false;  // a path, but what is read there somebody else must write
+  double position = 0;      // of regular files
   double size = 0;
-  bool regular() const { return !target.empty() && target[0] == '/' && !target.starts_with("/dev/"); }
+  bool regular() const { return !target.empty() && target[0] == '/' && !target.starts_with("/dev/") && !named_pipe; }
 };
 
 // All descriptors of a process (bounded); `detail` adds position, size and access mode of regular files.

@@ -347,24 +347,33 @@ bool PythonProcess::torch_profiler_is_on() {
   return profiler_flag_.value_address && integer_at(memory_.pointer(profiler_flag_.value_address)) == 1;
 }
 
-std::optional<std::string> PythonProcess::text_variable(const PythonFrame& frame, std::string_view name) {
+PythonProcess::Variable PythonProcess::variable(const PythonFrame& frame, std::string_view name) {
   const auto is_it = [&](std::string_view other) { return other == name; };
-  uint64_t key = 0, value = 0;
+  Variable found;
   if (frame.code->module) {
     const auto table = global_table(memory_.pointer(frame.address + static_cast<uint64_t>(layout_->frame_globals)));
     if (const uint64_t at = table ? find_global(*table, is_it) : 0)
-      key = memory_.pointer(at - 8), value = memory_.pointer(at);
+      found = {memory_.pointer(at - 8), memory_.pointer(at)};
   } else {
     const uint64_t code = memory_.pointer(frame.address + static_cast<uint64_t>(layout_->frame_code));
     uint64_t at = frame.address + static_cast<uint64_t>(layout_->frame_locals);
     for (const uint64_t local : local_names(memory_.pointer(code + static_cast<uint64_t>(layout_->code_local_names)))) {
-      if (is_it(string_at(local))) key = local, value = memory_.pointer(at);
+      if (is_it(string_at(local))) found = {local, memory_.pointer(at)};
       at += 8;
     }
   }
+  return found;
+}
+
+std::optional<std::string> PythonProcess::text_variable(const PythonFrame& frame, std::string_view name) {
+  const Variable found = variable(frame, name);
   // A text is of the type that names have.
-  if (value == 0 || memory_.pointer(value + 8) != memory_.pointer(key + 8)) return std::nullopt;
-  return string_at(value);
+  if (found.value == 0 || memory_.pointer(found.value + 8) != memory_.pointer(found.name + 8)) return std::nullopt;
+  return string_at(found.value);
+}
+
+std::optional<int64_t> PythonProcess::integer_variable(const PythonFrame& frame, std::string_view name) {
+  return integer_at(variable(frame, name).value);
 }
 
 }  // namespace isochron::observe

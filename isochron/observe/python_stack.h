@@ -74,6 +74,8 @@ class PythonProcess {
   std::vector<PythonThread> threads();
   // The text that a variable of a frame just seen holds; nullopt where there is none of that name, or no text in it.
   std::optional<std::string> text_variable(const PythonFrame& frame, std::string_view name);
+  // The same of a number that may count something.
+  std::optional<int64_t> integer_variable(const PythonFrame& frame, std::string_view name);
 
  private:
   PythonProcess(int pid, const PythonLayout* layout, uint64_t runtime, uint64_t code_type);
@@ -98,6 +100,11 @@ class PythonProcess {
   bool torch_profiler_is_on();
   // The value of a module's variable of this name; 0 where there is none.
   uint64_t global_value(uint64_t globals, std::string_view name);
+  // A variable of a frame: where its name and its value lie; 0 where there is none.
+  struct Variable {
+    uint64_t name = 0, value = 0;
+  };
+  Variable variable(const PythonFrame& frame, std::string_view name);
   // Addresses of the names of a function's variables, in the order of their slots.
   std::vector<uint64_t> local_names(uint64_t names);
 

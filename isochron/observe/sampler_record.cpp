@@ -103,15 +103,19 @@ std::vector<Epoch> Sampler::epochs_of_loop(bool ended) const {
   return epochs;
 }
 
-// Output that names no epochs, only the last one (Lightning on a pipe), or none at all (--pid): the loop tells them.
+// Output that names no epochs, only the last one, done or not (Lightning on a pipe), or none at all (--pid): the loop
+// tells them.
 void Sampler::add_epochs(RunRecord& run, bool ended) const {
   const bool lightning = run.framework == "lightning";
-  if (run.open_epoch || run.epochs.size() > (lightning ? 1 : 0)) return;
+  if ((run.open_epoch && !lightning) || run.epochs.size() > (lightning ? 1 : 0)) return;
   const bool finished =
       std::any_of(run.facts.begin(), run.facts.end(), [](const Fact& f) { return f.key == "finished"; });
   std::vector<Epoch> epochs = epochs_of_loop(ended || (lightning && finished));
+  if (run.open_epoch)  // it did not come to that one's end
+    std::erase_if(epochs, [&](const Epoch& epoch) { return epoch.index >= run.open_epoch->index; });
   if (epochs.empty()) return;
   run.epochs = std::move(epochs);
+  if (run.open_epoch) run.open_epoch->start = run.epochs.back().start + run.epochs.back().seconds;
   for (Fact& fact : run.facts)  // the output, which told no epochs, told what happened in them
     if (const Epoch* epoch = fact.time ? epoch_at(run, *fact.time) : nullptr) fact.epoch = epoch->index;
   run.facts.push_back({"epochs.from", "a variable of the training loop", "stack samples"});
@@ -169,15 +173,16 @@ void Sampler::add_first_epoch(RunRecord& run) const {
   epoch.resolution = 0.1;
 }
 
-// A profiler of Python's own says nothing in the output.
+// A profiler of Python's own says nothing in the output. One that is on behind the last epoch was on in none of them.
 void Sampler::add_profilers(RunRecord& run) const {
+  const int behind = run.epochs.empty() ? 0 : run.epochs.back().index + 1;
   bool on = false;
   for (const double time : profiler_changes_) {
     on = !on;
     const auto epoch =
         std::find_if(run.epochs.begin(), run.epochs.end(), [&](const Epoch& e) { return time < e.start + e.seconds; });
     run.facts.push_back({on ? "profiler.start" : "profiler.stop", "a profiler is on", "its memory", time,
-                         epoch == run.epochs.end() ? 0 : epoch->index});
+                         epoch == run.epochs.end() ? behind : epoch->index});
   }
 }
 

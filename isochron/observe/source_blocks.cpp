@@ -71,10 +71,61 @@ std::string without_denials(std::string text) {
   return text;
 }
 
-bool counts_epochs(std::string_view variables) {
-  const std::vector<std::string> words = words_of(variables);
-  return std::any_of(words.begin(), words.end(),
-                     [](const std::string& word) { return word == "epoch" || word == "ep" || word == "epochs"; });
+std::string without_texts(std::string_view code) {
+  std::string out;
+  char quote = 0;
+  for (const char c : code) {
+    if (quote ? c == quote : c == '"' || c == '\'')
+      quote = quote ? 0 : c;
+    else if (!quote)
+      out += c;
+  }
+  return out;
+}
+
+// "range(1, args.epochs + 1)", "trange(NUM_EPOCH)"; range(steps_per_epoch) and range(epoch * n, …) count steps.
+bool is_number_of_epochs(std::string_view iterable) {
+  constexpr std::string_view kHowMany[] = {"n", "num", "nb", "no", "max", "total"};
+  if (iterable.find("range(") == std::string_view::npos) return false;
+  const std::string code = without_texts(iterable);
+  constexpr auto kOfNames = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  for (size_t at = code.find_first_of(kOfNames), end = 0; at != std::string::npos;
+       at = code.find_first_of(kOfNames, end)) {
+    end = std::min(code.find_first_not_of(kOfNames, at), code.size());
+    const std::vector<std::string> words = words_of(code.substr(at, end - at));
+    for (size_t i = 0; i < words.size(); ++i) {
+      const std::string_view before = i > 0 ? std::string_view(words[i - 1]) : "";
+      if (words[i] == "epochs" ? before != "per" : words[i] == "epoch" && is_one_of(before, kHowMany)) return true;
+    }
+  }
+  return false;
+}
+
+// "i" of "for i, x in enumerate(xs):"
+std::string variable_of(std::string_view loop) {
+  const size_t begin = loop.find("for ") + 4;
+  return std::string(loop.substr(begin, loop.find_first_of(" ,)", begin) - begin));
+}
+
+// By the name of its variable, or of what it goes through: `for i in range(n_epochs)`; of `while` by all of it.
+bool counts_epochs(std::string_view header) {
+  const size_t in = header.find(" in ");
+  const bool loop = header.starts_with("for ") || header.starts_with(" for ");
+  const std::vector<std::string> words = words_of(loop ? header.substr(0, in) : header);
+  const auto named = [](const std::string& word) { return word == "epoch" || word == "ep" || word == "epochs"; };
+  if (std::any_of(words.begin(), words.end(), named)) return true;
+  if (!loop || in == std::string_view::npos) return false;
+  // "for e in range(1, 9)": experts and edges are as many as something else says.
+  const std::string_view iterable = header.substr(in + 4);
+  const bool counted = iterable.starts_with("range(") &&
+                       iterable.find_first_not_of("0123456789, ", 6) == std::min(iterable.find(')'), iterable.size());
+  return (variable_of(header) == "e" && counted) || is_number_of_epochs(iterable);
+}
+
+// A loop over something, as it stands in a header, or in a line that is a list of what it gives; empty: none.
+std::string_view loop_in(std::string_view header, bool line_itself) {
+  const size_t begin = header.starts_with("for ") ? 0 : line_itself ? header.find(" for ") : std::string_view::npos;
+  return begin == std::string_view::npos ? std::string_view() : header.substr(begin);
 }
 
 bool without_gradients(std::string_view header) {
@@ -111,7 +162,7 @@ bool line_validates(const std::vector<std::string>& lines, size_t line) {
     if (header.starts_with("for ")) {
       const size_t in = header.find(" in ");
       // All that trains lies within; beside the loop over its batches stands what is done once an epoch.
-      if (counts_epochs(header.substr(0, in))) return named && !looped;
+      if (counts_epochs(header)) return named && !looped;
       if (in != std::string_view::npos && names_validation_data(header.substr(in + 4))) return true;
       looped = true;
     } else if (header.starts_with("while ")) {
@@ -129,16 +180,26 @@ Loop loop_around(const std::vector<std::string>& lines, size_t line) {
   Loop loop = Loop::none;
   const std::vector<std::string> headers = enclosing_headers(lines, line);
   for (size_t i = 0; i < headers.size(); ++i) {
-    const std::string_view header = headers[i];
-    // The line itself may be a list of what epochs gave: "[train(epoch) for epoch in range(9)]".
-    const size_t begin = header.starts_with("for ") ? 0 : i == 0 ? header.find(" for ") : std::string_view::npos;
-    const bool goes_through = begin != std::string_view::npos;
-    if (!goes_through && !header.starts_with("while ")) continue;
-    const std::string_view counted = goes_through ? header.substr(begin, header.find(" in ", begin) - begin) : header;
-    if (counts_epochs(counted)) return Loop::epochs;
+    const std::string_view header = headers[i], goes_through = loop_in(header, i == 0);
+    if (goes_through.empty() && !header.starts_with("while ")) continue;
+    if (counts_epochs(goes_through.empty() ? header : goes_through)) return Loop::epochs;
     loop = Loop::some;
   }
   return loop;
+}
+
+std::string epoch_variable(const std::vector<std::string>& lines, size_t line) {
+  const std::vector<std::string> headers = enclosing_headers(lines, line);
+  for (size_t i = 0; i < headers.size(); ++i)
+    if (const std::string_view loop = loop_in(headers[i], i == 0); counts_epochs(loop)) return variable_of(loop);
+  return "";
+}
+
+std::string loop_variable(const std::vector<std::string>& lines, size_t line) {
+  const std::vector<std::string> headers = enclosing_headers(lines, line);
+  for (size_t i = 0; i < headers.size(); ++i)
+    if (const std::string_view loop = loop_in(headers[i], i == 0); !loop.empty()) return variable_of(loop);
+  return "";
 }
 
 std::string split_variable(const std::vector<std::string>& lines, size_t line) {

@@ -25,6 +25,11 @@ bool line_validates(const std::vector<std::string>& lines, size_t line);
 enum class Loop : uint8_t { none, some, epochs };
 Loop loop_around(const std::vector<std::string>& lines, size_t line);
 
+// The variable of the loop that counts epochs around a line, `i` of `for i in range(n_epochs):`, and that of the
+// innermost loop around it, whatever it counts. Empty where there is none.
+std::string epoch_variable(const std::vector<std::string>& lines, size_t line);
+std::string loop_variable(const std::vector<std::string>& lines, size_t line);
+
 // The variable of the loop around a line that goes through training and validation in turn, `phase` of
 // `for phase in ["train", "val"]:`; empty where there is none. Whether the line evaluates, its value says.
 std::string split_variable(const std::vector<std::string>& lines, size_t line);

@@ -103,14 +103,26 @@ LineCall call_in(std::string_view line) {
   return {};
 }
 
+bool sets_weights(std::string_view line) {
+  for (const std::string_view part : {".weight.copy_(", ".weight.data.copy_(", ".weight.data =", ".weight.data[",
+                                      ".weight = nn.Parameter", ".weight = torch.nn.Parameter", ".set_weights("})
+    if (line.find(part) != std::string_view::npos) return true;
+  return false;
+}
+
 const SourceLines::Line& SourceLines::line_of(const PythonFrame& frame) {
   if (lines_.size() >= kMaxKnownLines) lines_.clear();
   const auto [known, added] = lines_.try_emplace({frame.code->file, frame.line});
   if (added) {
     const std::vector<std::string> lines = read_lines(frame.code->file, frame.line);
     const std::string text = last_of(lines);
-    known->second = {store_named_in(text), call_in(text), line_validates(lines, lines.size()),
-                     split_variable(lines, lines.size()), std::nullopt};
+    known->second = {.store = store_named_in(text),
+                     .call = call_in(text),
+                     .sets_weights = sets_weights(text),
+                     .validates = line_validates(lines, lines.size()),
+                     .split = split_variable(lines, lines.size()),
+                     .counter = epoch_variable(lines, lines.size()),
+                     .turn = loop_variable(lines, lines.size())};
     if (!lines.empty()) known->second.loop = observe::loop_around(lines, lines.size());
     if (known->second.store == Store::none) known->second.store = store_named_in(frame.code->function);
   }
@@ -138,6 +150,11 @@ bool SourceLines::validates(const std::vector<PythonFrame>& frames, const ValueO
   });
 }
 
+const std::string& SourceLines::epoch_counter(const PythonFrame& frame, bool each_turn) {
+  const Line& line = line_of(frame);
+  return line.counter.empty() && each_turn ? line.turn : line.counter;
+}
+
 std::optional<Loop> SourceLines::loop_around(std::span<const PythonFrame> frames) {
   Loop outer = Loop::none;
   for (const PythonFrame& frame : frames) {
@@ -149,11 +166,15 @@ std::optional<Loop> SourceLines::loop_around(std::span<const PythonFrame> frames
 }
 
 void SourceLines::refine(Activity& activity, const std::vector<PythonFrame>& frames) {
-  if (activity.phase != Phase::other || frames.empty() || !frames[0].code->user) return;
-  const LineCall& call = line_of(frames[0]).call;
-  if (call.phase == Phase::other) return;
-  activity.phase = call.phase;
-  activity.what = call.what;
+  if (activity.phase != Phase::other || frames.empty()) return;
+  const auto takes = [&](const PythonFrame& frame) { return frame.code->user && line_of(frame).sets_weights; };
+  if (const LineCall call = frames[0].code->user ? line_of(frames[0]).call : LineCall{}; call.phase != Phase::other) {
+    activity.phase = call.phase;
+    activity.what = call.what;
+  } else if (std::any_of(frames.begin(), frames.end(), takes)) {
+    activity.phase = Phase::init;
+    activity.what = "setting weights";
+  }
 }
 
 }  // namespace isochron::observe

@@ -32,6 +32,9 @@ struct LineCall {
 };
 LineCall call_in(std::string_view line);
 
+// Whether a line gives weights their values: "layer.weight.copy_(orthonormal(shape))", "model.set_weights(best)".
+bool sets_weights(std::string_view line);
+
 // Without its indentation, at most 100 characters; empty where there is none to read.
 std::string source_line(const std::string& path, int line);
 
@@ -43,17 +46,24 @@ class SourceLines {
   // of a frame holds, `value_of` is asked where it depends on that.
   using ValueOf = std::function<std::optional<std::string>(const PythonFrame&, const std::string&)>;
   bool validates(const std::vector<PythonFrame>& frames, const ValueOf& value_of);
+  // The variable of the program's own that counts epochs in a frame, by its loop: it is named so, goes through what is
+  // (`for i in range(n_epochs)`), or each turn is known to train for one (`each_turn`). Empty where there is none.
+  const std::string& epoch_counter(const PythonFrame& frame, bool each_turn);
   // The loop that frames lie in, from one on outwards; nullopt where their source cannot be read.
   std::optional<Loop> loop_around(std::span<const PythonFrame> frames);
-  // An activity nothing else tells, by the line that runs, if that is one of the user's own.
+  // An activity nothing else tells, by the line that runs, if that is one of the user's own, or by one that calls it to
+  // make weights.
   void refine(Activity& activity, const std::vector<PythonFrame>& frames);
 
  private:
   struct Line {
     Store store = Store::none;
     LineCall call;
+    bool sets_weights = false;
     bool validates = false;
-    std::string split;  // the variable that tells training from validation
+    std::string split;    // the variable that tells training from validation
+    std::string counter;  // the one that counts epochs,
+    std::string turn;     // and that of the innermost loop
     std::optional<Loop> loop;
   };
   const Line& line_of(const PythonFrame& frame);

@@ -30,6 +30,14 @@ constexpr char kGenerator[] = TF_DATA("18GeneratorDatasetOp7Dataset8Iterator" GE
 #undef GET_NEXT
 #undef TF_DATA
 
+// A function of the program's own that is named so (`run_epoch`), or fit(epochs=1).
+bool trains_one_epoch(const PythonFrame& frame, PythonProcess& python) {
+  const std::string& name = frame.code->function;
+  if (!frame.code->user) return name.ends_with("Trainer.fit") && python.integer_variable(frame, "epochs") == 1;
+  const auto has = [&](std::string_view part) { return name.find(part) != std::string::npos; };
+  return has("epoch") && !has("epochs") && !has("on_epoch");
+}
+
 }  // namespace
 
 PythonProcess* Trainer::python(int pid) {
@@ -130,12 +138,13 @@ std::optional<Trainer::Look> Trainer::look(const ProcessTree& tree, double now) 
   if (!main) return std::nullopt;
   Look look{activity_of(main->frames), main->epoch, "", main->profiled};
   if (look.activity.phase != Phase::start) look.framework = framework_of(main->frames);
-  if (look.activity.phase == Phase::start) look.epoch.reset();  // nobody trains while a library is loaded
-  if (look.epoch && !within_epochs(*main)) look.epoch.reset();
+  look.epoch = epoch_of(*main);
+  if (look.epoch && !within_epochs(*main, look.activity.phase == Phase::start)) look.epoch.reset();
   count_passes(*main, look);
   refine_validation(look.activity, main->frames);
   if (!look.activity.executing) running_looks_ = 0;
   if (look.activity.executing) refine_executing(look.activity, tree.alive().at(pid_).state, now);
+  if (look.activity.executing && look.activity.phase == Phase::input) refine_fed(look.activity);
   if (look.activity.phase == Phase::input && !look.activity.executing)
     look.activity.store = source_.store_named(main->frames);
   if (look.activity.phase == Phase::input && look.activity.what == "DataLoader")
@@ -147,9 +156,33 @@ std::optional<Trainer::Look> Trainer::look(const ProcessTree& tree, double now) 
   return look;
 }
 
-// The variable outlives its loop: what comes after it, a last test or an export, is no part of the last epoch.
-bool Trainer::within_epochs(const PythonThread& main) {
+// A variable called epoch counts them, the innermost one. A library's own (Keras' fit has one) tells little where the
+// program calls it in a loop that counts epochs, or for one epoch in each turn.
+std::optional<int64_t> Trainer::epoch_of(PythonThread& main) {
+  if (main.epoch && main.frames[main.epoch_frame].code->user) return main.epoch;
+  PythonProcess& python = *candidates_.at(pid_).python;
+  bool each_turn = false;  // of a loop around the call below trains for one epoch
+  for (size_t i = 0; i < main.frames.size(); ++i) {
+    const PythonFrame& frame = main.frames[i];
+    if (frame.code->user) {
+      const std::string& counter = source_.epoch_counter(frame, each_turn);
+      const auto value = counter.empty() ? std::nullopt : python.integer_variable(frame, counter);
+      if (value) {
+        main.epoch_frame = i;
+        return value;
+      }
+      each_turn = false;
+    }
+    each_turn = each_turn || trains_one_epoch(frame, python);
+  }
+  return main.epoch;
+}
+
+// The variable outlives its loop: what comes after it, a last test or an export, is no part of the last epoch. While a
+// library is loaded, others may be called epoch, too (versions have one): then it must be around the import.
+bool Trainer::within_epochs(const PythonThread& main, bool importing) {
   const auto loop = source_.loop_around(std::span(main.frames).subspan(main.epoch_frame));
+  if (importing && (!main.frames[main.epoch_frame].code->user || loop.value_or(Loop::none) == Loop::none)) return false;
   if (!loop) return true;
   closest_loop_ = std::max(closest_loop_, *loop);
   return *loop == closest_loop_;
@@ -212,6 +245,17 @@ void Trainer::refine_executing(Activity& activity, char main_state, double now) 
     activity.what = "tf.data";
 }
 
+// Functions of the program's own that tf.data calls run on threads of its own. What such a one imports is no input.
+void Trainer::refine_fed(Activity& activity) {
+  for (const PythonThread& thread : candidates_.at(pid_).python->threads()) {
+    const Activity inside = thread.main ? Activity{} : activity_of(thread.frames);
+    if (inside.user.empty()) continue;
+    activity.user = inside.user;
+    if (inside.phase == Phase::start) activity = {Phase::start, inside.what, inside.user, true};
+    return;
+  }
+}
+
 // Python's own file objects leave no frame behind: the system call says that user code writes. Small files are logs,
 // and those that are appended to.
 void Trainer::refine_disk(Activity& activity) const {
@@ -226,7 +270,8 @@ void Trainer::refine_disk(Activity& activity) const {
 
 // Waiting for workers that are not there yet is not waiting for data.
 void Trainer::refine_loader(Activity& activity, const ProcessTree& tree, double now) {
-  bool loading = false, starting = false;
+  bool loading = false, starting = false, busy = false;
+  std::optional<Activity> importing;
   for (const auto& [pid, process] : tree.alive()) {
     if (process.parent != pid_) continue;
     const auto found = candidates_.find(pid);
@@ -238,6 +283,8 @@ void Trainer::refine_loader(Activity& activity, const ProcessTree& tree, double 
         const Activity inside = activity_of(main->frames);
         if (!inside.user.empty()) activity.user = inside.user;
         if (activity.store == Store::none) activity.store = source_.store_named(main->frames);
+        if (inside.phase == Phase::start) importing = inside;
+        busy = busy || (inside.phase != Phase::start && !inside.user.empty());
       } else {
         starting = true;
       }
@@ -247,6 +294,7 @@ void Trainer::refine_loader(Activity& activity, const ProcessTree& tree, double 
     }
   }
   if (starting && !loading) activity.what = kWorkerStart;
+  if (importing && !busy) activity = *importing;
 }
 
 }  // namespace isochron::observe

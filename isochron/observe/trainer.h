@@ -64,9 +64,11 @@ class Trainer {
   void find_workers(const ProcessTree& tree, double now);
   void choose(const ProcessTree& tree);
   void count_passes(const PythonThread& main, Look& look);
-  bool within_epochs(const PythonThread& main);
+  std::optional<int64_t> epoch_of(PythonThread& main);
+  bool within_epochs(const PythonThread& main, bool importing);
   void refine_validation(Activity& activity, const std::vector<PythonFrame>& frames);
   void refine_executing(Activity& activity, char main_state, double now);
+  void refine_fed(Activity& activity);
   void refine_disk(Activity& activity) const;
   void refine_loader(Activity& activity, const ProcessTree& tree, double now);
 

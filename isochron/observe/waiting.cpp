@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <poll.h>
 #include <sys/select.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -78,7 +79,7 @@ Call call_of(long number) {
 void set_target(int pid, int fd, Waiting& out) {
   const OpenFile file = open_file(pid, fd);
   out.target = file.target;
-  if (file.target.starts_with("pipe:")) {
+  if (file.target.starts_with("pipe:") || file.named_pipe) {
     out.kind = WaitKind::pipe;
     out.on = file.target;
   } else if (file.target.starts_with("socket:")) {
@@ -120,12 +121,16 @@ std::vector<int> selected(int pid, unsigned long long count, unsigned long long 
   return fds;
 }
 
-// Opening waits where a named pipe has nobody at its other end.
+// Opening waits where a named pipe has nobody at its other end, or where a file system does not answer.
 void set_opened(int pid, unsigned long long address, Waiting& out) {
   char path[256] = {};
   if (!ProcessMemory(pid).read(address, path, sizeof path - 1)) return;
   out.target = out.on = path;
-  out.kind = WaitKind::file;
+  struct stat status {};
+  const std::string seen_by_it = fmt::format("/proc/{}/{}/{}", pid, path[0] == '/' ? "root" : "cwd", path);
+  const bool pipe = stat(seen_by_it.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
+  out.kind = pipe ? WaitKind::pipe : WaitKind::file;
+  if (pipe) out.on += ", which nobody has open at its other end";
 }
 
 std::vector<int> epoll_members(int pid, int fd) {

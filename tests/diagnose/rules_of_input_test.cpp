@@ -32,6 +32,16 @@ TEST(RulesOfInput, UnevennessWithoutReasonDoesNotHideAFirstEpochThatHasOne) {
   expect(run, Symptom::slow_first, Cause::input_cold_read);
 }
 
+TEST(RulesOfInput, TheSameBytesFromStorageOnceAreAColdReadWhateverSpinsMeanwhile) {
+  RunRecord run = run_of({1.65, 0.7, 0.7, 0.7, 0.7});
+  for (size_t i = 0; i < 5; ++i) phase(run, i, Phase::input, i == 0 ? 1.15 : 0.2);
+  count(run, sample_key::cpu_seconds, [](size_t i) { return i == 0 ? 1.5 : 2.0; });
+  count(run, sample_key::read_bytes, [](size_t i) { return i == 0 ? 240e6 : 0; });
+  EXPECT_NE(diagnose(run)[0].cause, Cause::input_cold_read);  // it may have computed what it kept
+  count(run, sample_key::read_chars, [](size_t i) { return i == 0 ? 240e6 : 560e6; });
+  expect(run, Symptom::slow_first, Cause::input_cold_read);
+}
+
 TEST(RulesOfInput, WhoHasNoCoreDoesNotWaitForTheDisk) {
   RunRecord run = run_of({20, 1.5, 1.5, 1.5, 1.5});
   for (size_t i = 0; i < 5; ++i) phase(run, i, Phase::forward, i == 0 ? 19 : 1.4);

@@ -59,6 +59,19 @@ TEST(Activity, LoadingACompilerIsNoCompiling) {
             Phase::compile);
 }
 
+TEST(Activity, WhatComesOverTheNetworkIsInputUnlessALoggerSendsIt) {
+  EXPECT_EQ(activity_of(stack({{"lib/python3.11/socket.py", "SocketIO.readinto"},
+                               {"lib/python3.11/http/client.py", "HTTPResponse.read"},
+                               {"/home/me/train.py", "<module>"}}))
+                .phase,
+            Phase::input);
+  EXPECT_EQ(activity_of(stack({{"lib/python3.11/http/client.py", "HTTPConnection.send"},
+                               {"lib/site-packages/mlflow/tracking/client.py", "MlflowClient.log_metric"},
+                               {"/home/me/train.py", "<module>"}}))
+                .phase,
+            Phase::log);
+}
+
 TEST(Activity, TranslatedFunctionsAreNotTheUsersFiles) {
   const Activity activity =
       activity_of(stack({{"lib/tensorflow/python/framework/ops.py", "Graph._create_op_internal"},

@@ -86,6 +86,8 @@ TEST(SourceLines, IdentifiersTellWhereInputGoes) {
   EXPECT_EQ(call_in("x = torch.tensor([encode(w) for w in words])").phase, Phase::input);
   EXPECT_EQ(call_in("for x in data.split(64):").phase, Phase::other);
   EXPECT_EQ(call_in("loss = criterion(out, y)").phase, Phase::other);
+  EXPECT_TRUE(sets_weights("layer.weight.copy_(orthonormal(tuple(layer.weight.shape)))"));
+  EXPECT_FALSE(sets_weights("loss += 1e-4 * layer.weight.pow(2).sum()"));
 }
 
 TEST(SourceBlocks, ALineThatEvaluatesIsToldByWhatHoldsIt) {
@@ -128,6 +130,15 @@ TEST(SourceBlocks, ALineThatEvaluatesIsToldByWhatHoldsIt) {
   EXPECT_EQ(loop_around({"while tries < 3:", "    train(epoch)"}, 2), Loop::some);
   EXPECT_EQ(loop_around({"losses = [train(epoch) for epoch in range(9)]"}, 1), Loop::epochs);
   EXPECT_EQ(loop_around(lines, 24), Loop::none);
+  EXPECT_EQ(epoch_variable(lines, 4), "epoch");
+  EXPECT_EQ(loop_variable(lines, 4), "x");
+  EXPECT_EQ(epoch_variable({"for i in trange(1, args.epochs + 1):", "    step()"}, 2), "i");
+  EXPECT_EQ(epoch_variable({"history = [train(k) for k in range(NUM_EPOCH)]"}, 1), "k");
+  EXPECT_EQ(epoch_variable({"for e in range(1, 9):", "    step()"}, 2), "e");
+  for (const char* batches :
+       {"for e in range(n_experts):", "for k in range(steps_per_epoch):", "for k in range(epoch * n, epoch * n + n):",
+        "for x in tqdm(loader, desc=f'Epoch {epoch} of {epochs}'):"})
+    EXPECT_EQ(epoch_variable({batches, "    step()"}, 2), "") << batches;
   EXPECT_FALSE(line_validates(lines, 0));
   EXPECT_FALSE(line_validates(lines, 99));
 }

@@ -52,14 +52,14 @@ struct Watched {
 };
 
 TEST(WatchSession, AFirstEpochThatIsOnlyToldAtItsEndBeginsWithItsVariable) {
-  const Watched watched(R"(
+  const Watched watched(R"py(
 import time
 time.sleep(1)
 for epoch in range(1, 4):
     t = time.time()
     while time.time() - t < (1.5 if epoch == 1 else 0.5): pass
     print(f"epoch {epoch} done, loss 0.5", flush=True)
-)");
+)py");
   ASSERT_EQ(watched.run.epochs.size(), 3u);
   EXPECT_EQ(watched.run.epochs[0].index, 1);
   EXPECT_GT(watched.run.epochs[0].start, 0.8);
@@ -67,7 +67,7 @@ for epoch in range(1, 4):
 }
 
 TEST(WatchSession, EpochsPhasesAndExitOfAProgramThatFails) {
-  const Watched watched(R"(
+  const Watched watched(R"py(
 import time
 def load_batch(): time.sleep(0.25)
 def train():
@@ -78,7 +78,7 @@ for epoch in range(3):
     train()
     print(f"Epoch {epoch + 1}/3 done, time=0.5", flush=True)
 raise SystemExit(4)
-)");
+)py");
   EXPECT_EQ(watched.status, 4);
   EXPECT_EQ(watched.fact("exit"), "4");
   EXPECT_EQ(watched.run.source, "watch");
@@ -102,9 +102,105 @@ TEST(WatchSession, EpochsOfASilentProgramComeFromItsLoop) {
   EXPECT_EQ(watched.fact("epochs.from"), "a variable of the training loop");
 }
 
+// By what the loop goes through, what it calls, and around a library that has a variable of its own.
+TEST(WatchSession, LoopsThatTrainForAnEpochInEachTurnCountThemWhateverTheirVariable) {
+  const char* const programs[] = {R"py(
+import time
+n_epochs = 4
+for k in range(n_epochs):
+    time.sleep(0.4)
+)py",
+                                  R"py(
+import time
+def run_epoch(number):
+    for step in range(4): time.sleep(0.1)
+for i in range(1, 5): run_epoch(i)
+)py",
+                                  R"py(
+import os, sys, tempfile
+folder = tempfile.mkdtemp() + "/site-packages/library"
+os.makedirs(folder)
+open(folder + "/trainer.py", "w").write("""
+import time
+class Trainer:
+    def fit(self, epochs):
+        for epoch in range(epochs):
+            time.sleep(0.4)
+""")
+sys.path.insert(0, folder)
+from trainer import Trainer
+for turn in range(4):
+    Trainer().fit(epochs=1)
+)py"};
+  for (const char* program : programs) {
+    const Watched watched(program);
+    EXPECT_EQ(watched.run.epochs.size(), 4u) << program;
+  }
+}
+
+// On a pipe Lightning draws its bar once, when it ends: of the epoch it was in.
+TEST(WatchSession, ALightningRunThatWasEndedHasTheEpochsItWentThrough) {
+  const Watched watched(R"py(
+import os, sys, tempfile
+folder = tempfile.mkdtemp() + "/site-packages"
+loops = folder + "/lightning/pytorch/loops"
+os.makedirs(loops)
+for package in ("", "/pytorch", "/pytorch/loops"): open(folder + "/lightning" + package + "/__init__.py", "w")
+open(loops + "/training_epoch_loop.py", "w").write("""
+import time
+def advance(batch_idx):
+    time.sleep(0.15)
+""")
+open(loops + "/fit_loop.py", "w").write("""
+from lightning.pytorch.loops.training_epoch_loop import advance
+def run(epochs):
+    for batches in epochs:
+        for number in range(batches): advance(number)
+""")
+sys.path.insert(0, folder)
+from lightning.pytorch.loops import fit_loop
+fit_loop.run([8, 8, 5])
+print("Epoch 2/11 \u2501\u2501\u2501\u2578 5/8 0:00:01 \u2022 0:00:01 6.05it/s", flush=True)
+)py");
+  EXPECT_EQ(watched.run.framework, "lightning");
+  EXPECT_EQ(watched.run.epochs.size(), 2u);
+}
+
+TEST(WatchSession, AnImportInTheFirstStepBelongsToTheFirstEpoch) {
+  const Watched watched(R"py(
+import os, sys, tempfile, time
+folder = tempfile.mkdtemp() + "/site-packages"
+os.makedirs(folder)
+open(folder + "/heavy.py", "w").write("import time; time.sleep(1.5)")
+sys.path.insert(0, folder)
+for ep in range(1, 4):
+    import heavy
+    time.sleep(0.4)
+    print(f"epoch {ep} done, loss 0.5", flush=True)
+)py");
+  ASSERT_EQ(watched.run.epochs.size(), 3u);
+  EXPECT_GT(watched.run.epochs[0].phases[static_cast<size_t>(Phase::start)], 1);
+}
+
+TEST(WatchSession, AProfilerAfterTrainingWasOnInNoEpoch) {
+  const Watched watched(R"py(
+import cProfile, time
+for epoch in range(1, 4):
+    time.sleep(0.3)
+    print(f"Epoch {epoch}/3 done, time=0.3", flush=True)
+time.sleep(0.3)
+cProfile.Profile().enable()
+time.sleep(0.5)
+)py");
+  ASSERT_EQ(watched.run.epochs.size(), 3u);
+  const Fact* start = watched.run.find_fact("profiler.start");
+  ASSERT_NE(start, nullptr);
+  EXPECT_GT(start->epoch, 3);
+}
+
 // As Python does that writes into a pipe: all at the end.
 TEST(WatchSession, EpochsToldAtTheEndHaveTheTimesOfTheLoop) {
-  const Watched watched(R"(
+  const Watched watched(R"py(
 import time
 lines = []
 for epoch in range(4):
@@ -112,7 +208,7 @@ for epoch in range(4):
     time.sleep(1.2 if epoch == 2 else 0.4)
     lines.append(f"epoch {epoch}: loss {1 / (epoch + 1):.3f}")
 print("\n".join(lines))
-)");
+)py");
   ASSERT_EQ(watched.run.epochs.size(), 4u);
   for (const Epoch& epoch : watched.run.epochs)
     EXPECT_NEAR(epoch.seconds, epoch.index == 3 ? 1.2 : 0.4, 0.25) << "epoch " << epoch.index;
@@ -131,7 +227,7 @@ print("\n".join(lines))
 }
 
 TEST(WatchSession, ADeadlockOfTwoThreadsIsToldAndEnded) {
-  const Watched watched(R"(
+  const Watched watched(R"py(
 import threading, time
 first, second = threading.Lock(), threading.Lock()
 def writer():
@@ -143,7 +239,7 @@ with first:
     time.sleep(0.1)
     print("Epoch 1/3", flush=True)
     with second: pass
-)",
+)py",
                         {.stall_seconds = 2, .end_when_stuck = true});
   EXPECT_EQ(watched.status, 128 + 15);
   EXPECT_THAT(watched.fact("stall.summary"), HasSubstr("with second: pass"));
@@ -176,7 +272,7 @@ TEST(WatchSession, RecordsMayBeAskedForAtAnyTime) {
 }
 
 TEST(WatchSession, LastWordsOfAStuckProgramDoNotMeanThatItGoesOn) {
-  const Watched watched(R"(
+  const Watched watched(R"py(
 import signal, sys, threading, time
 def end(*_):
     print("interrupted", flush=True)
@@ -187,7 +283,7 @@ print("Epoch 1/3", flush=True)
 lock = threading.Lock()
 lock.acquire()
 lock.acquire()
-)",
+)py",
                         {.stall_seconds = 2, .end_when_stuck = true});
   EXPECT_EQ(watched.status, 1);
   EXPECT_EQ(watched.fact("stall.state"), "stuck");
@@ -195,7 +291,7 @@ lock.acquire()
 }
 
 TEST(WatchSession, AChildThatWritesNothingIsAWaitForAWorker) {
-  const Watched watched(R"(
+  const Watched watched(R"py(
 import multiprocessing, time
 def work(queue): time.sleep(30)
 if __name__ == "__main__":
@@ -204,14 +300,14 @@ if __name__ == "__main__":
     worker.start()
     print("waiting", flush=True)
     queue.get()
-)",
+)py",
                         {.stall_seconds = 2, .end_when_stuck = true});
   EXPECT_THAT(watched.fact("stall.summary"), HasSubstr("queue.get()"));
   EXPECT_EQ(watched.fact("stall.cause"), "wait.worker");
 }
 
 TEST(WatchSession, ASilentSocketIsAWaitForIo) {
-  const Watched watched(R"(
+  const Watched watched(R"py(
 import socket, threading, time
 server = socket.create_server(("127.0.0.1", 0))
 def sender():
@@ -220,7 +316,7 @@ def sender():
 threading.Thread(target=sender, daemon=True).start()
 client = socket.create_connection(server.getsockname())
 client.recv(10)
-)",
+)py",
                         {.stall_seconds = 2, .end_when_stuck = true});
   EXPECT_THAT(watched.fact("stall.summary"), HasSubstr("tcp 127.0.0.1"));
   EXPECT_EQ(watched.fact("stall.cause"), "wait.io");
@@ -259,6 +355,12 @@ os.mkfifo(path)
 open(path, "rb")
 )py",
                                   R"py(
+import os, tempfile
+path = tempfile.mkdtemp() + "/feed"
+os.mkfifo(path)
+os.read(os.open(path, os.O_RDWR), 1)
+)py",
+                                  R"py(
 import select, socket
 server = socket.create_server(("127.0.0.1", 0))
 select.select([server], [], [])
@@ -266,6 +368,7 @@ select.select([server], [], [])
   for (const char* program : programs) {
     const Watched watched(program, {.stall_seconds = 2, .end_when_stuck = true});
     EXPECT_EQ(watched.fact("stall.cause"), "wait.io") << program << watched.fact("stall.summary");
+    EXPECT_THAT(watched.fact("stall.summary"), testing::Not(HasSubstr("a file"))) << program;
   }
 }
 

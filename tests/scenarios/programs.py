@@ -49,6 +49,41 @@ for epoch in range(1, 6):
         train_step()
     report(epoch, 5, start)
 ''', quick=True),
+    Scenario("remote-batches", "slow-overall", "input.bound", '''
+import http.server, threading, urllib.request
+class Store(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        time.sleep(0.08)
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"x" * 4096)
+    def log_message(self, *args):
+        pass
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Store)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+for epoch in range(1, 6):
+    start = time.time()
+    for step in range(12):
+        x = urllib.request.urlopen(f"http://127.0.0.1:{server.server_port}/{step}").read()
+        work(0.02)
+    report(epoch, 5, start)
+'''),
+    Scenario("weights-made-in-first-step", "slow-first", "startup.init", '''
+class Layer:
+    weights = None
+    def set_weights(self, values):
+        self.weights = values
+def near_identity(size):
+    work(2.2)
+    return [1.0] * size
+layer = Layer()
+n_epochs = 5
+for e in range(n_epochs):
+    for step in range(15):
+        if layer.weights is None:
+            layer.set_weights(near_identity(8))
+        work(0.03)
+'''),
     Scenario("healthy-early-stop", "healthy", "none", '''
 for epoch in range(1, 20):
     start = time.time()

@@ -13,6 +13,17 @@ namespace {
 // What reading itself costs the CPU (page faults, copies), where the kernel's part of it is not known.
 constexpr double kBytesPerCpuSecond = 1e9;
 
+// Seconds of input that only the first epoch took, where every epoch read the same bytes and only the first had them
+// from storage: whatever else it computed meanwhile (threads that spin do), the program did the same with them.
+double of_same_reads(const Case& patient, double from_storage) {
+  constexpr double kAlike = 1.5, kMost = 0.5;
+  const auto asked = [&](size_t i) { return patient.growth(sample_key::read_chars, i); };
+  const auto first = asked(0), usual = patient.usually(asked);
+  if (!first || !usual || *first > kAlike * *usual || *usual > kAlike * *first || from_storage < kMost * *first)
+    return 0;
+  return patient.explained_by({Phase::input}).value_or(0);
+}
+
 }  // namespace
 
 void input_cold_read(const Case& patient, std::vector<Finding>& findings) {
@@ -21,8 +32,8 @@ void input_cold_read(const Case& patient, std::vector<Finding>& findings) {
   const auto first = read(0), later = patient.usually(read);
   if (!first || *first < 4e6 || *first < 4 * later.value_or(0)) return;
   const auto waited = [&](size_t i) { return patient.growth(sample_key::io_wait_seconds, i); };
-  double seconds = patient.explained(waited);
   const double extra = patient.shape.extra_total;
+  double seconds = std::max(patient.explained(waited), of_same_reads(patient, *first));
   double confidence = 0.85;
   if (seconds < 0.1 * extra) {
     // Delay accounting is often off. An idle CPU while bytes came from the disk says the same.
