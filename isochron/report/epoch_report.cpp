@@ -9,7 +9,6 @@
 
 #include "isochron/base/seconds_text.h"
 #include "isochron/base/try_print.h"
-#include "isochron/timeline/sample_keys.h"
 
 namespace isochron {
 namespace {
@@ -83,7 +82,8 @@ std::string reasons(const Epoch& slow, const Epoch& fast) {
 
 class Table {
  public:
-  explicit Table(std::span<const Epoch> epochs, double typical) : unit_(unit_for(typical)) {
+  Table(std::span<const Epoch> epochs, double typical, const EpochFiles& files)
+      : unit_(unit_for(typical)), files_(files) {
     double largest = 0;
     for (const Epoch& epoch : epochs) largest = std::max(largest, epoch.seconds * unit_.per_second);
     decimals_ = largest < 100 ? 2 : largest < 1000 ? 1 : 0;
@@ -93,59 +93,37 @@ class Table {
         columns_.push_back(static_cast<Phase>(p));
     text_ = fmt::format("Epochs by phase, {}\n{:>8}  {:>{}}", unit_.name, "epoch", "total", width("total"));
     for (Phase phase : columns_) text_ += fmt::format("  {:>{}}", name_of(phase), width(name_of(phase)));
+    if (!files_.written.empty()) text_ += files_columns("written", "files");
     text_ += '\n';
   }
 
-  void row(std::string_view label, const Epoch& epoch) {
+  // Number `at` of the epochs, or a summary of some.
+  void row(std::string_view label, const Epoch& epoch, std::optional<size_t> at = std::nullopt) {
     text_ += fmt::format("{:>8}  {:>{}}", label, number(epoch.seconds), width("total"));
     for (Phase phase : columns_)
       text_ += fmt::format("  {:>{}}", number(epoch.phases[static_cast<size_t>(phase)]), width(name_of(phase)));
+    if (at && !files_.written.empty()) text_ += files_columns(files_.written[*at], files_.kept[*at]);
     text_ += '\n';
   }
   void gap() { text_ += fmt::format("{:>8}\n", "…"); }
   const std::string& text() const { return text_; }
 
  private:
+  static std::string files_columns(std::string_view written, std::string_view kept) {
+    return fmt::format("  {:>7}  {:>5}", written, kept);
+  }
   size_t width(std::string_view title) const { return std::max(title.size(), number_width_); }
   std::string number(double seconds) const {
     return seconds == 0 ? "-" : fmt::format("{:.{}f}", seconds * unit_.per_second, decimals_);
   }
 
   TimeUnit unit_;
+  const EpochFiles& files_;
   int decimals_;
   size_t number_width_;
   std::vector<Phase> columns_;
   std::string text_;
 };
-
-// The value of the last sample not after `time`, or nothing.
-std::optional<double> value_at(const RunRecord& run, const char* key, double time) {
-  std::optional<double> last;
-  for (const Sample& sample : run.samples) {
-    if (sample.time > time + 1e-3) break;
-    if (const auto found = sample.values.find(key); found != sample.values.end()) last = found->second;
-  }
-  return last;
-}
-
-// "1.2 MB an epoch, 34 MB in all; 12 files of 30 MB are kept": empty where nothing was written to speak of.
-std::string files_text(const RunRecord& run) {
-  if (run.epochs.size() < 2) return "";
-  const double from = run.epochs.front().start + run.epochs.front().seconds;
-  const double to = run.epochs.back().start + run.epochs.back().seconds;
-  const auto before = value_at(run, sample_key::write_chars, from), after = value_at(run, sample_key::write_chars, to);
-  constexpr double kLeast = 10e3;  // an epoch: lines on a terminal
-  std::string text;
-  if (before && after) {
-    const double each = (*after - *before) / static_cast<double>(run.epochs.size() - 1);
-    if (each >= kLeast) text = fmt::format("{} an epoch, {} in all", bytes_text(each), bytes_text(*after));
-  }
-  const auto files = value_at(run, sample_key::output_files, to), bytes = value_at(run, sample_key::output_bytes, to);
-  if (files && bytes && *files > 0)
-    text += fmt::format("{}{:.0f} file{} of {} kept", text.empty() ? "" : "; ", *files, *files == 1 ? "" : "s",
-                        bytes_text(*bytes));
-  return text;
-}
 
 }  // namespace
 
@@ -159,7 +137,7 @@ EpochReport::EpochReport(const RunRecord& run)
     if (!input_.empty() && fact.value.starts_with(input_.back())) input_.pop_back();  // it goes on with that sentence
     input_.push_back(fact.value);
   }
-  files_ = files_text(run);
+  files_ = epoch_files(run);
   if (epochs_.empty()) return;
   const std::span<const Epoch> usual = std::span(epochs_).subspan(epochs_.size() > 1 ? 1 : 0);
   const double whole = quantiles(usual, [](const Epoch& e) { return e.seconds; }).median;
@@ -226,16 +204,16 @@ std::string EpochReport::to_string() const {
   }
   if (epochs_.empty()) return open + sentence() + "\n";
   const std::span<const Epoch> all(epochs_), later = all.subspan(1);
-  Table table(all, quantiles(all, [](const Epoch& e) { return e.seconds; }).median);
-  const auto rows = [&](std::span<const Epoch> part) {
-    for (const Epoch& epoch : part) table.row(std::to_string(epoch.index), epoch);
+  Table table(all, quantiles(all, [](const Epoch& e) { return e.seconds; }).median, files_);
+  const auto rows = [&](size_t from, size_t count) {
+    for (size_t i = from; i < from + count; ++i) table.row(std::to_string(all[i].index), all[i], i);
   };
   if (all.size() <= kShowAll) {
-    rows(all);
+    rows(0, all.size());
   } else {
-    rows(all.first(kShowFirst));
+    rows(0, kShowFirst);
     table.gap();
-    rows(all.last(kShowLast));
+    rows(all.size() - kShowLast, kShowLast);
     table.row("min", summary_of(later, &Quantiles::low));
     table.row("median", typical_);
     table.row("max", summary_of(later, &Quantiles::high));
@@ -263,7 +241,7 @@ std::string EpochReport::to_string() const {
   text += sentence() + "\n";
   for (const std::string& verdict : input_) text += "Input: " + verdict + ".\n";
   if (!checkpoints_.empty()) text += "Checkpoints: " + checkpoints_ + ".\n";
-  if (!files_.empty()) text += "Written: " + files_ + ".\n";
+  if (!files_.text.empty()) text += "Written: " + files_.text + ".\n";
   if (!slowdown_.empty()) text += "Slower: " + slowdown_ + (slowdown_.ends_with('.') ? "\n" : ".\n");
   return text;
 }

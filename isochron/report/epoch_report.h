@@ -15,6 +15,7 @@
 
 #include <string>
 
+#include "isochron/report/epoch_files.h"
 #include "isochron/timeline/run_record.h"
 
 namespace isochron {
@@ -44,7 +45,7 @@ class EpochReport {
   PhaseSeconds outside_{};
   std::vector<std::string> input_;
   std::string checkpoints_;  // how many, how large, and what they cost
-  std::string files_;        // what was written and kept
+  EpochFiles files_;         // what was written and kept
   std::string slowdown_;
   std::vector<CallbackTime> callbacks_;  // the heaviest first
   Epoch typical_;                        // medians of all epochs but the first

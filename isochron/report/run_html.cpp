@@ -80,6 +80,7 @@ std::string first_epoch(const RunRecord& run) {
     return median_of(std::move(values));
   };
   const auto row = [&](std::string_view name, double one, double other) {
+    if (one == 0 && other == 0) return;  // something of a few epochs in between
     const auto text = [](double seconds) { return seconds == 0 ? "-" : seconds_text(seconds); };
     out += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}{}</td></tr>", name, text(one), text(other),
                        one > other ? "+" : "", text(one - other));

@@ -328,12 +328,15 @@ void Timeline::plan_epochs(int epochs) {
   state_->planned_epochs = epochs;
 }
 
-void Timeline::sample() {
+void Timeline::sample() { sample(false); }
+void Timeline::sample_surroundings() { sample(true); }
+
+void Timeline::sample(bool surroundings) {
   ProcessReading now = read_this_process();
   now.time_ns = state_->clock();
   // The first one comes when a run has better things to do.
   const int64_t last = state_->surroundings_ns.load(std::memory_order_relaxed);
-  if (last && now.time_ns - last >= kSurroundingsGapNs) read_surroundings(now);
+  if (surroundings || (last && now.time_ns - last >= kSurroundingsGapNs)) read_surroundings(now);
   if (!last || !std::isnan(now.output_files)) state_->surroundings_ns.store(now.time_ns, std::memory_order_relaxed);
   std::lock_guard lock(state_->lock);
   state_->sampled_ns = now.time_ns;

@@ -78,8 +78,10 @@ class Timeline {
   void count(const char* name, int64_t by = 1);
   void fact(std::string key, std::string value, std::string source = {});
   void plan_epochs(int epochs);
-  // Reads the process now (about 20 us).
+  // Reads the process now (about 20 us), and what surrounds it (files, other processes) where that was not done lately.
   void sample();
+  // Likewise, and its surroundings in any case: when all is written.
+  void sample_surroundings();
 
   Activity activity() const;
   RunRecord to_record() const;
@@ -89,6 +91,7 @@ class Timeline {
   int64_t enter(Phase phase, const char* name);
   int64_t leave(Phase phase, const char* name, int64_t begin_ns);
   int64_t replace(Phase phase, const char* name, int64_t begin_ns, Phase next_phase, const char* next_name);
+  void sample(bool surroundings);
 
   struct State;
   std::unique_ptr<State> state_;

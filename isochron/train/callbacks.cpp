@@ -16,7 +16,6 @@
 #include "isochron/base/joined.h"
 #include "isochron/base/kept_files.h"
 #include "isochron/base/log.h"
-#include "isochron/base/try_print.h"
 #include "isochron/checkpoint/state_dict.h"
 #include "isochron/train/progress.h"
 
@@ -123,10 +122,11 @@ void EarlyStopping::on_epoch_end(int epoch, const Logs& logs) {
 }
 
 void EarlyStopping::on_train_end(const Logs&) {
-  if (stopped_epoch_ > 0 && options_.verbose > 0) try_print(stdout, "Epoch {}: early stopping\n", stopped_epoch_ + 1);
+  if (stopped_epoch_ > 0 && options_.verbose > 0)
+    ProgressLine::tell(fmt::format("Epoch {}: early stopping", stopped_epoch_ + 1));
   if (best_weights_.empty()) return;
   if (options_.verbose > 0)
-    try_print(stdout, "Restoring model weights from the end of the best epoch: {}.\n", best_epoch_ + 1);
+    ProgressLine::tell(fmt::format("Restoring model weights from the end of the best epoch: {}.", best_epoch_ + 1));
   model()->set_weights(best_weights_);
 }
 
@@ -187,7 +187,7 @@ void ReduceLROnPlateau::on_epoch_end(int epoch, const Logs& logs) {
   const double lower = std::max(rate * options_.factor, options_.min_lr);
   optimizer.set_learning_rate(lower);
   if (options_.verbose > 0)
-    try_print(stdout, "\nEpoch {}: ReduceLROnPlateau reducing learning rate to {}.\n", epoch + 1, lower);
+    ProgressLine::tell(fmt::format("Epoch {}: ReduceLROnPlateau reducing learning rate to {}.", epoch + 1, lower));
   cooldown_ = options_.cooldown;
   wait_ = 0;
 }
@@ -218,7 +218,7 @@ void LearningRateScheduler::on_epoch_begin(int epoch, const Logs&) {
                      epoch + 1);
   optimizer.set_learning_rate(rate);
   if (verbose_ > 0)
-    try_print(stdout, "\nEpoch {}: LearningRateScheduler setting learning rate to {}.\n", epoch + 1, rate);
+    ProgressLine::tell(fmt::format("Epoch {}: LearningRateScheduler setting learning rate to {}.", epoch + 1, rate));
 }
 
 void LearningRateScheduler::add_to_logs(Logs& logs) const { add_learning_rate(*model(), logs); }
@@ -226,7 +226,7 @@ void LearningRateScheduler::add_to_logs(Logs& logs) const { add_learning_rate(*m
 void TerminateOnNaN::on_train_batch_end(int64_t batch, const Logs& logs) {
   const double loss = logs_value(logs, "loss");
   if (std::isfinite(loss)) return;
-  try_print(stdout, "Batch {}: invalid loss, terminating training\n", batch + 1);
+  ProgressLine::tell(fmt::format("Batch {}: invalid loss, terminating training", batch + 1));
   model()->stop_training = true;
 }
 

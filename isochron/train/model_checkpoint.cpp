@@ -9,11 +9,11 @@
 #include <set>
 
 #include "isochron/base/seconds_text.h"
-#include "isochron/base/try_print.h"
 #include "isochron/checkpoint/state_dict.h"
 #include "isochron/checkpoint/weights_file.h"
 #include "isochron/train/checkpoint_path.h"
 #include "isochron/train/model_file.h"
+#include "isochron/train/progress.h"
 #include "isochron/train/train_run.h"
 #include "isochron/train/train_state.h"
 
@@ -116,8 +116,8 @@ void ModelCheckpoint::between_steps(TrainRun& run) {
       if (!current) return;
       if (!monitor_->improves(*current, best_)) {
         if (options_.verbose > 0)
-          try_print(stdout, "\nEpoch {}: {} did not improve from {:.5f}\n", epoch, options_.monitor,
-                    best_.value_or(NAN));
+          ProgressLine::tell(
+              fmt::format("Epoch {}: {} did not improve from {:.5f}", epoch, options_.monitor, best_.value_or(NAN)));
         return;
       }
     }
@@ -163,8 +163,8 @@ void ModelCheckpoint::done(TrainRun& run, const SaveOutcome& outcome, int epoch)
   for (Generation& generation : generations_)
     if (generation.path == outcome.info.path) generation.state = Generation::State::kept;
   if (options_.verbose > 0)
-    try_print(stdout, "\nEpoch {}: saved to {} ({} in {})\n", epoch, outcome.info.path,
-              bytes_text(outcome.written_bytes), seconds_text(outcome.seconds));
+    ProgressLine::tell(fmt::format("Epoch {}: saved to {} ({} in {})", epoch, outcome.info.path,
+                                   bytes_text(outcome.written_bytes), seconds_text(outcome.seconds)));
   run.remove(surplus());
   if (options_.on_saved) options_.on_saved(outcome.info);
 }
@@ -307,8 +307,8 @@ void BackupAndRestore::save(TrainRun& run) {
   run.save({.path = path_of(newest_), .weights_only = false, .done = [this, &run](const SaveOutcome& outcome) {
               if (!outcome.saved) return;
               if (options_.verbose > 0)
-                try_print(stdout, "\nBackup: {} ({} in {})\n", outcome.info.path, bytes_text(outcome.written_bytes),
-                          seconds_text(outcome.seconds));
+                ProgressLine::tell(fmt::format("Backup: {} ({} in {})", outcome.info.path,
+                                               bytes_text(outcome.written_bytes), seconds_text(outcome.seconds)));
               run.remove(all_but(outcome.info.path));
               if (options_.on_saved) options_.on_saved(outcome.info);
             }});

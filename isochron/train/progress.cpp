@@ -10,10 +10,12 @@
 #include <cstdio>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "isochron/base/clock.h"
 #include "isochron/base/log.h"
 #include "isochron/base/terminal.h"
+#include "isochron/base/try_print.h"
 
 namespace isochron {
 namespace {
@@ -164,6 +166,19 @@ void ProgressLine::end(int64_t steps, const Logs& logs) {
 
 void ProgressLine::say(const std::string& text) {
   if (shown()) writer_->write((terminal_ ? "\r\x1b[2K" : "") + text + "\n", false);
+}
+
+namespace {
+
+thread_local ProgressLine* t_current = nullptr;
+
+}  // namespace
+
+ProgressLine::Scope::Scope(ProgressLine& line) : before_(std::exchange(t_current, &line)) {}
+ProgressLine::Scope::~Scope() { t_current = before_; }
+
+void ProgressLine::tell(const std::string& text) {
+  t_current && t_current->shown() ? t_current->say(text) : try_print(stdout, "{}\n", text);
 }
 
 void ProgressLine::warn(const std::string& text) {

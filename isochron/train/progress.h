@@ -33,6 +33,21 @@ class ProgressLine {
   // Likewise; with verbose 0 it goes to the log.
   void warn(const std::string& text);
 
+  // While it lives, what tell() is given in this thread stands among the lines of this one.
+  class Scope {
+   public:
+    explicit Scope(ProgressLine& line);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    ProgressLine* before_;
+  };
+  // A line of a callback, which stands where it belongs among those of the fit that calls it. Where that is silent, or
+  // none runs in this thread, it goes to standard output at once.
+  static void tell(const std::string& text);
+
  private:
   class Writer;
   bool shown();  // and the writer is there

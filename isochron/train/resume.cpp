@@ -33,6 +33,11 @@ bool Resume::look_in(const std::string& path, bool must) {
   if (must && std::filesystem::is_regular_file(path, failed))
     fail<FileError>("resume", "{} is a file, and a checkpoint is a folder; load_weights() and load_model() read files",
                     path);
+  if (must && !std::filesystem::exists(path, failed))
+    fail<FileError>("resume",
+                    "{}: there is no such folder; to begin anew where there is nothing to go on from, use "
+                    "BackupAndRestore, or leave .resume empty",
+                    path);
   if (must)
     fail<FileError>("resume", "{}: there is no valid checkpoint{}", path,
                     rejected.empty() ? "" : "; " + rejected.front());

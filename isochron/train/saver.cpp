@@ -143,9 +143,10 @@ std::string Saver::finish() {
     summary_.last_on_disk = false;
     if (kept) summary_.problem = fmt::format("{} was written, and somebody removed it", last_);
   }
-  const int64_t saves = std::max<int64_t>(1, summary_.saved);
-  std::string text = fmt::format("{} written, {}, {} of training each", summary_.saved, bytes_text(summary_.bytes),
-                                 seconds_text(summary_.stall_seconds / static_cast<double>(saves)));
+  std::string text = "none written";
+  if (summary_.saved > 0)
+    text = fmt::format("{} written, {}, {} of training each", summary_.saved, bytes_text(summary_.bytes),
+                       seconds_text(summary_.stall_seconds / static_cast<double>(summary_.saved)));
   if (Timeline* timeline = Timeline::current()) timeline->fact("checkpoint.summary", text, "fit");
   if (summary_.last_on_disk) return fmt::format("checkpoints: {}; the last one is on disk: {}", text, summary_.newest);
   const std::string newest = summary_.newest.empty() ? "none" : summary_.newest;

@@ -51,6 +51,7 @@ void Trainer::use_validation(const data::Dataset& dataset) {
 }
 
 History Trainer::run() {
+  const ProgressLine::Scope shows(progress_);
   Timeline timeline;
   std::optional<TimelineScope> scope;
   if (options_.timeline) scope.emplace(timeline);
@@ -70,6 +71,7 @@ History Trainer::run() {
   }
   profiled.finish();
   if (options_.timeline && !rehearsal_) {
+    if (!callbacks_.empty()) timeline.sample_surroundings();  // files that they wrote at the end
     RunRecord record = timeline.to_record();
     profiled.add_to(record);
     complete_record(std::move(record));

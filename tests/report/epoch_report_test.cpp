@@ -155,6 +155,34 @@ TEST(EpochReport, WhatWasWrittenAndKeptIsTold) {
   EXPECT_THAT(EpochReport(run).to_string(), HasSubstr("Written: 3 MB an epoch, 9 MB in all; 5 files of 2 MB kept.\n"));
 }
 
+TEST(EpochReport, WhatWasWrittenAndKeptIsToldByEpoch) {
+  RunRecord run = record_of({bare(1, 2), bare(2, 2), bare(3, 2)});
+  run.samples.push_back({0, {{"write_chars", 1e6}}});
+  const double written[] = {2e6, 5e6, 5.5e6};
+  for (size_t i = 0; i < 3; ++i) {
+    run.epochs[i].start = 2.0 * static_cast<double>(i);
+    run.samples.push_back({run.epochs[i].start + 2, {{"write_chars", written[i]}}});
+  }
+  run.samples[2].values["output_files"] = 3;
+  // After the last epoch the last save is finished.
+  run.samples.push_back({6.5, {{"write_chars", 8e6}, {"output_files", 4}, {"output_bytes", 6e6}}});
+  const std::string text = EpochReport(run).to_string();
+  EXPECT_THAT(text, HasSubstr("written  files\n"));
+  EXPECT_THAT(text, HasSubstr("  1 MB      -\n"));
+  EXPECT_THAT(text, HasSubstr("  3 MB      3\n"));
+  EXPECT_THAT(text, HasSubstr("500 kB      3\n"));
+  EXPECT_THAT(text, HasSubstr("Written: 2 MB an epoch, 8 MB in all; 4 files of 6 MB kept.\n"));
+  // Of epochs that share a reading nobody knows which wrote what.
+  run.samples.erase(run.samples.begin() + 2);
+  EXPECT_THAT(EpochReport(run).to_string(), Not(HasSubstr("written  files")));
+}
+
+TEST(EpochReport, FilesOfASingleEpochAreTold) {
+  RunRecord run = record_of({bare(1, 2)});
+  run.samples.push_back({3, {{"write_chars", 1e6}, {"output_files", 2}, {"output_bytes", 1e6}}});
+  EXPECT_THAT(EpochReport(run).to_string(), HasSubstr("Written: 2 files of 1 MB kept.\n"));
+}
+
 TEST(EpochReport, AnOpenEpochIsMentioned) {
   RunRecord run;
   run.open_epoch = OpenEpoch{1, 0.5, 17, 32};

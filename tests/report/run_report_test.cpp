@@ -82,6 +82,15 @@ TEST(RunHtml, MetricsFillTheirPictures) {
   EXPECT_EQ(page.substr(from, page.find("\"/>", from) - from), "0,4.0 189,36.0 569,20.0 759,68.0 ");
 }
 
+TEST(RunHtml, WhatAFewEpochsDidIsNoRowOfTheFirst) {
+  RunRecord run = run_of(5);
+  run.epochs[3].phases[static_cast<size_t>(Phase::checkpoint)] = 0.01;
+  const std::string page = run_html(run);
+  EXPECT_THAT(page, HasSubstr("checkpoint"));  // in the bars
+  EXPECT_THAT(page, Not(HasSubstr("<td>checkpoint</td>")));
+  EXPECT_THAT(page, HasSubstr("<td>input</td>"));
+}
+
 TEST(RunHtml, SaysOnceWhoMadeTrainingWait) {
   RunRecord run = run_of(3);
   run.facts = {{"input.verdict", "training waited for `map`", "pipeline"},

@@ -195,6 +195,26 @@ TEST(LearningRateScheduler, SetsTheRateOfEveryEpoch) {
   EXPECT_THROW(problem.model.fit(problem.x, problem.y, {.verbose = 0, .callbacks = {bad}}), ValueError);
 }
 
+TEST(Callbacks, WhatTheySayStandsAmongTheProgressWhereItBelongs) {
+  constexpr int kEpochs = 50;  // in less time than lines are put together
+  Problem problem;
+  testing::internal::CaptureStdout();
+  problem.model.fit(problem.x, problem.y,
+                    {.epochs = kEpochs,
+                     .verbose = 2,
+                     .callbacks = {std::make_shared<LearningRateScheduler>([](int, double) { return 0.25; }, 1)}});
+  const std::string text = testing::internal::GetCapturedStdout();
+  size_t at = 0;
+  for (int epoch = 1; epoch <= kEpochs; ++epoch)
+    for (const std::string& part :
+         {fmt::format("Epoch {}: LearningRateScheduler setting learning rate to 0.25.\n", epoch),
+          fmt::format("Epoch {}/{}\n", epoch, kEpochs), std::string("loss: ")}) {
+      const size_t next = text.find(part, at);
+      ASSERT_NE(next, std::string::npos) << part << "in\n" << text;
+      at = next + 1;
+    }
+}
+
 TEST(TerminateOnNaN, EndsTheEpochAtTheBadStep) {
   Problem problem(1e30, NanPolicy::warn);
   int64_t steps = 0;

@@ -41,6 +41,15 @@ TEST(FailingDisk, TrainingGoesOnAndEarlierCheckpointsStay) {
             fs::file_size(folder.file("c-2/state.safetensors")) + fs::file_size(folder.file("c-2/manifest.json")));
   EXPECT_THAT(told, HasSubstr("the last state is NOT on disk"));
   EXPECT_EQ(told.find("can't save"), told.rfind("can't save")) << "told once:\n" << told;
+  EXPECT_THAT(history.epoch_report().to_string(), HasSubstr("Checkpoints: none written.\n"));
+}
+
+TEST(EpochReport, TellsTheFilesOfAShortTraining) {
+  const TempFolder folder;
+  Problem problem;
+  const History history = problem.fit(2, {checkpoint(folder.file("c"))});
+  const std::string text = history.epoch_report().to_string();
+  EXPECT_THAT(text, testing::ContainsRegex("Written: .*[0-9]+ files? of .* kept"));
 }
 
 TEST(FailingDisk, SavesAgainWhenThereIsRoom) {

@@ -277,7 +277,9 @@ TEST(Resume, RefusesWhatDoesNotFit) {
   EXPECT_THAT(message, HasSubstr("weights/dense/kernel is float32(6, 17), saved as float32(6, 16)"));
   EXPECT_THAT(message, HasSubstr("and 30 more"));
   EXPECT_THAT(message_of([&] { model.fit(data.x, data.y, {.verbose = 0, .resume = folder.file("nothing")}); }),
-              HasSubstr("there is no valid checkpoint"));
+              HasSubstr("nothing: there is no such folder; to begin anew"));
+  EXPECT_THAT(message_of([&] { model.fit(data.x, data.y, {.verbose = 0, .resume = "/proc/self/fd"}); }),
+              HasSubstr("/proc/self/fd: there is no valid checkpoint"));
   model.save_weights(folder.file("w.safetensors"));
   EXPECT_THAT(message_of([&] { model.fit(data.x, data.y, {.verbose = 0, .resume = folder.file("w.safetensors")}); }),
               HasSubstr("load_weights()"));
