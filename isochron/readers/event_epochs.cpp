@@ -355,16 +355,15 @@ void refine(RunRecord& run, const EventSeries& series) {
   const double counted = static_cast<double>(count.all) / n;
   if (per_epoch == 0 || run.epochs.front().examples) per_epoch = std::round(counted);
   if (std::abs(counted / per_epoch - 1) > 0.2 && !run.open_epoch) return;  // other steps than the epochs' own
-  // When epochs ended: by a scalar of theirs, or their counter, whose differences are their times.
+  // When epochs ended: by a scalar of theirs whose differences are their times.
   std::vector<double> ends;
-  const Points* written = epoch_points(series, points, run.epochs.size());
-  if (const Points closing = written ? *written : ends_by_counter(series); closing.size() == run.epochs.size()) {
+  if (const Points* closing = epoch_points(series, points, run.epochs.size())) {
     bool agree = true;
     for (size_t i = 1; i < run.epochs.size(); ++i)
-      agree = agree && std::abs(closing[i].wall - closing[i - 1].wall - run.epochs[i].seconds) <
+      agree = agree && std::abs((*closing)[i].wall - (*closing)[i - 1].wall - run.epochs[i].seconds) <
                            0.15 * run.epochs[i].seconds + 0.1;
     if (agree)
-      for (const ScalarPoint& point : closing) ends.push_back(point.wall);
+      for (const ScalarPoint& point : *closing) ends.push_back(point.wall);
   }
   if (first > 1) run.facts.push_back({"events.first-step", std::to_string(points->front().step), "event files"});
   if (ends.empty()) {

@@ -65,6 +65,7 @@ void take_what_bars_hide(RunRecord& run, const RunRecord& events) {
     if (!same && (i + 1 < run.epochs.size() || !roughly)) return;
     if (!same) {  // where the last one ended, nothing tells: as much follows it as the one before
       hidden.push_back(hidden.back());
+      run.epochs[i].resolution = std::max(own.resolution, std::abs(hidden.back()));
       continue;
     }
     hidden.push_back(same->seconds - own.seconds);

@@ -251,7 +251,7 @@ bool read_percent(Scanner& scan, Bar& bar) {
   if (!percent || *percent > 100 || !scan.any_of("%")) return false;
   scan.skip_spaces();
   const auto time = scan.clock();
-  if (!time && !scan.literal("-:--:--")) return false;
+  if ((!time && !scan.literal("-:--:--")) || !trimmed(scan.rest()).empty()) return false;
   bar.event.step = percent;
   bar.event.steps = 100;
   (*percent < 100 ? bar.event.left : bar.event.elapsed) = time;
