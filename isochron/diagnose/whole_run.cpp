@@ -301,8 +301,9 @@ bool starts_as_usual(const Case& patient, const std::vector<Finding>& findings) 
   constexpr double kAlways = 2.0, kLongest = 3.0, kLongestImport = 5.0;  // seconds
   constexpr double kHighestRatio = 2.5;
   constexpr double kElse = 1.0, kElseShare = 0.3;
-  // Thread pools, caches and lazy parts that nobody sees start with the first epoch of any framework.
-  constexpr double kUnseen = 0.6, kUnseenRatio = 2;
+  // Thread pools, caches and lazy parts that nobody sees start with the first epoch of any framework. Within its steps
+  // memory is touched for the first time as well.
+  constexpr double kUnseen = 0.6, kUnseenInSteps = 1.2, kUnseenRatio = 2, kMostInSteps = 0.6;
   const EpochShape& shape = patient.shape;
   if (shape.symptom != Symptom::slow_first) return false;
   // On a busy machine it takes longer and is as ordinary.
@@ -318,7 +319,11 @@ bool starts_as_usual(const Case& patient, const std::vector<Finding>& findings) 
   // A fault of seconds beside it is a fault.
   if (most_else > kElseShare * shape.first_overhead && most_else * own_share > kElse) return false;
   const double explained = std::max({traced_seconds, imported_seconds, most_else});
-  if (overhead < kUnseen && shape.ratio < kUnseenRatio && explained < 0.3 * shape.first_overhead) return true;
+  const bool in_steps = patient.explained_by({Phase::forward, Phase::backward, Phase::update}).value_or(0) >
+                        kMostInSteps * shape.first_overhead;
+  if (overhead < (in_steps ? kUnseenInSteps : kUnseen) && shape.ratio < kUnseenRatio &&
+      explained < 0.3 * shape.first_overhead)
+    return true;
   const bool long_start = overhead > kAlways && (overhead > kLongest || shape.ratio > kHighestRatio);
   if (imported_seconds > traced_seconds ? overhead > kLongestImport : long_start) return false;
   const double own = traced_seconds + imported_seconds;

@@ -75,7 +75,8 @@ class Sampler {
   void add_framework(RunRecord& run) const;
   void add_epochs(RunRecord& run, bool ended) const;
   void add_first_epoch(RunRecord& run) const;
-  std::vector<Epoch> epochs_of_loop(bool ended) const;
+  enum class Last { done, open, unknown };  // what became of the last epoch; unknown: whether its loop was left tells
+  std::vector<Epoch> epochs_of_loop(Last last) const;
   void mend_late_output(RunRecord& run, bool ended) const;
 
   int pid_;

@@ -84,13 +84,15 @@ void Sampler::add_input_facts(RunRecord& run) const {
                          "stack samples"});
 }
 
-// Epochs by a variable called epoch in the training loop. The last of them ends where the loop was seen last.
-std::vector<Epoch> Sampler::epochs_of_loop(bool ended) const {
+// Epochs by a variable called epoch in the training loop. The last of them, if it was done, ends where the loop was
+// seen last.
+std::vector<Epoch> Sampler::epochs_of_loop(Last last) const {
   std::vector<Epoch> epochs;
   std::vector<EpochChange> changes = epochs_seen_;
   if (changes.size() < 2) return epochs;
   const int64_t base = changes.front().value;
-  if (ended || left_epochs_) changes.push_back({last_epoch_look_, changes.back().value + 1});
+  if (last == Last::done || (last == Last::unknown && left_epochs_))
+    changes.push_back({last_epoch_look_, changes.back().value + 1});
   for (size_t i = 0; i + 1 < changes.size(); ++i) {
     if (changes[i].value < base || changes[i + 1].value != changes[i].value + 1) continue;
     Epoch epoch;
@@ -110,9 +112,9 @@ void Sampler::add_epochs(RunRecord& run, bool ended) const {
   if ((run.open_epoch && !lightning) || run.epochs.size() > (lightning ? 1 : 0)) return;
   const bool finished =
       std::any_of(run.facts.begin(), run.facts.end(), [](const Fact& f) { return f.key == "finished"; });
-  std::vector<Epoch> epochs = epochs_of_loop(ended || (lightning && finished));
-  if (run.open_epoch)  // it did not come to that one's end
-    std::erase_if(epochs, [&](const Epoch& epoch) { return epoch.index >= run.open_epoch->index; });
+  std::vector<Epoch> epochs = epochs_of_loop(run.open_epoch                     ? Last::open
+                                             : ended || (lightning && finished) ? Last::done
+                                                                                : Last::unknown);
   if (epochs.empty()) return;
   run.epochs = std::move(epochs);
   if (run.open_epoch) run.open_epoch->start = run.epochs.back().start + run.epochs.back().seconds;
@@ -125,7 +127,7 @@ void Sampler::add_epochs(RunRecord& run, bool ended) const {
 // The loop knows better; what the output tells of an epoch stays with it, and a time it printed, if the two agree.
 void Sampler::mend_late_output(RunRecord& run, bool ended) const {
   constexpr double kLate = 0.5, kAgree = 0.25;  // seconds
-  std::vector<Epoch> epochs = epochs_of_loop(ended);
+  std::vector<Epoch> epochs = epochs_of_loop(ended ? Last::done : Last::unknown);
   const bool once = std::is_sorted(epochs_seen_.begin(), epochs_seen_.end(),
                                    [](const EpochChange& a, const EpochChange& b) { return a.value < b.value; });
   if (!once || run.epochs.empty() || epochs.size() < run.epochs.size()) return;  // folds count anew

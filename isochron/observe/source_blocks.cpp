@@ -59,7 +59,9 @@ std::vector<std::string> words_of(std::string_view text) {
 
 // Of one that also names training it depends on more than the text: `for phase in ["train", "val"]`.
 bool names_validation_data(std::string_view text) {
-  const std::vector<std::string> words = words_of(text);
+  std::vector<std::string> words = words_of(text);
+  for (size_t i = 1; i < words.size(); ++i)
+    if ((words[i - 1] == "held" || words[i - 1] == "hold") && words[i] == "out") words[i] = "heldout";
   const auto trains = [](const std::string& word) { return word.starts_with("train"); };
   return std::none_of(words.begin(), words.end(), trains) && std::any_of(words.begin(), words.end(), names_data);
 }

@@ -33,6 +33,16 @@ TEST(Rules, MemoryThatRisesOnceIsNoLeak) {
   expect(run, Symptom::slower_later, Cause::memory_leak);
 }
 
+TEST(Rules, LinesThatWaitKeepNothing) {
+  RunRecord run = run_of({0.6, 0.6, 0.6, 0.6, 1.4, 1.4, 1.4}, "keras");
+  for (size_t i = 0; i < 7; ++i) phase(run, i, Phase::other, i < 4 ? 0.1 : 0.8);
+  run.facts.push_back({"hotspot", "0.70 s other at train.py:9 <module>", "watch", {}, 6});
+  sample(run, [](Sample& now, size_t) { now.values[sample_key::rss_bytes] = 790e6 + 1.5e6 * now.time; });
+  EXPECT_EQ(diagnose(run)[0].cause, Cause::memory_leak);
+  count(run, sample_key::cpu_seconds, [](size_t i) { return i < 4 ? 1.5 : 0.7; });  // as much in each epoch
+  EXPECT_NE(diagnose(run)[0].cause, Cause::memory_leak);
+}
+
 TEST(Rules, NumbersThatBecameTinyWhileEpochsComputeLonger) {
   RunRecord run = run_of({4, 4.1, 3.9, 4, 9, 9.2, 9.1});
   count(run, sample_key::cpu_seconds, [](size_t) { return 1.0; });

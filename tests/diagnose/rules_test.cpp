@@ -108,6 +108,17 @@ TEST(Rules, OrdinaryStartUpIsHealthy) {
   expect(waiting, Symptom::slow_overall, Cause::input_bound);
 }
 
+TEST(Rules, FirstStepsThatComputeALittleLongerForNoReasonThatIsSeenAreOrdinary) {
+  RunRecord run = run_of({2.0, 1.3, 1.2, 1.2, 1.3, 1.2}, "lightning");
+  for (size_t i = 0; i < 6; ++i) phase(run, i, Phase::other, 0.1);
+  EXPECT_EQ(diagnose(run)[0].symptom, Symptom::slow_first);
+  for (size_t i = 0; i < 6; ++i) phase(run, i, Phase::update, i == 0 ? 1.6 : 0.9);
+  EXPECT_EQ(diagnose(run)[0].symptom, Symptom::healthy);
+  run.epochs[0].seconds = 3.0;  // a fault of seconds is one
+  phase(run, 0, Phase::update, 1);
+  EXPECT_EQ(diagnose(run)[0].symptom, Symptom::slow_first);
+}
+
 TEST(Rules, ColdRead) {
   RunRecord run = run_of({3, 0.6, 0.6, 0.6});
   count(run, sample_key::read_bytes, [](size_t i) { return i == 0 ? 100e6 : 0; });

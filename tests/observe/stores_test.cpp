@@ -116,11 +116,13 @@ TEST(SourceBlocks, ALineThatEvaluatesIsToldByWhatHoldsIt) {
       "    for obs in rollout:",                               // 22
       "        logits, val = net(obs)",                        // 23
       "fit(model, loader, val_loader)",                        // 24
+      "for epoch in range(9):",                                // 25
+      "    errors = [loss(x) for x in held_out]",              // 26
   };
   std::vector<size_t> validating;
   for (size_t i = 1; i <= lines.size(); ++i)
     if (line_validates(lines, i)) validating.push_back(i);
-  EXPECT_EQ(validating, (std::vector<size_t>{8, 9, 10, 11, 12, 21}));
+  EXPECT_EQ(validating, (std::vector<size_t>{8, 9, 10, 11, 12, 21, 26}));
   EXPECT_EQ(split_variable(lines, 14), "phase");
   EXPECT_EQ(split_variable(lines, 12), "");
   EXPECT_EQ(enclosing_headers(lines, 4),

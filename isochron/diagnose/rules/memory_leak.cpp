@@ -75,7 +75,11 @@ bool by_memory(const Case& patient, Finding& finding) {
   const Growth growth = growth_of(memory);
   std::string line;
   const double own = in_own_lines(patient, line);
-  const bool by_lines = own > 0.5 * patient.shape.extra_total && !line.empty();
+  // Going through what was kept is computing; lines that wait (for a thread of TensorFlow's) keep nothing.
+  constexpr double kComputing = 0.7;
+  const auto cpu = [&](size_t i) { return patient.growth(sample_key::cpu_seconds, i); };
+  const bool waits = patient.usually(cpu) && patient.explained(cpu) < kComputing * own;
+  const bool by_lines = own > 0.5 * patient.shape.extra_total && !line.empty() && !waits;
   // A dataset that keeps what it gave goes through it again when it makes the next example.
   const double made = patient.explained_by({Phase::input}).value_or(0);
   const bool by_input = made > 0.5 * patient.shape.extra_total;
