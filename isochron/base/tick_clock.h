@@ -8,10 +8,9 @@
 // Contract
 // - One thread's own. It never goes back as long as ticks and ns don't, and is never further from ns() than ticks go
 //   wrong within kWindowNs: the kernel's clock is looked at again after that.
-// - Ticks are gone by only while two stretches in a row found them equally long, to a thousandth. When they jump, stop
-// or
-//   change their pace (a suspended machine, a guest that moves to another host), the kernel is asked until they do
-//   again.
+// - Ticks are gone by only while two stretches in a row found them equally long, to a thousandth. When they jump, stop,
+//   or change their pace (a suspended machine, a guest that moves to another host), the kernel is asked until they
+//   agree again.
 #pragma once
 
 #include <algorithm>

@@ -6,6 +6,7 @@
 
 #include "isochron/diagnose/fixes.h"
 #include "isochron/diagnose/rules.h"
+#include "isochron/diagnose/tensorflow_pauses.h"
 #include "isochron/diagnose/whole_run.h"
 #include "isochron/diagnose/wording.h"
 
@@ -36,6 +37,7 @@ struct Examination {
 
   Case patient;
   std::vector<Finding> findings;
+  std::string looked_past;  // what is no complaint, and worth a line all the same
 
  private:
   void ask_rules() {
@@ -51,10 +53,19 @@ struct Complaint {
   bool overall() const { return symptom == Symptom::slow_overall; }
 };
 
-// An ordinary start and steps that somebody wanted to profile are no complaints.
+// An ordinary start, steps that somebody wanted to profile and short pauses of TensorFlow's own are no complaints.
 void look_past_the_ordinary(Examination& exam) {
   if (starts_as_usual(exam.patient, exam.findings)) exam.see_as(shape_without_start(exam.patient));
   if (const auto shape = shape_without_profiles(exam.patient)) exam.see_as(*shape);
+  const auto pauses = tensorflow_pauses(exam.patient);
+  if (!pauses || pauses->seconds >= kOverall * exam.patient.total) return;
+  const auto paused = [&](size_t i) {
+    return std::find(pauses->epochs.begin(), pauses->epochs.end(), i) == pauses->epochs.end()
+               ? 0.0
+               : exam.patient.shape.extra[i];
+  };
+  exam.looked_past = pauses->evidence + "; `options.autotune.enabled = False` of tf.data ends them";
+  exam.see_as(shape_without(exam.patient, paused));
 }
 
 // Unevenness without a reason must not hide a first epoch that has one and is most of it.
@@ -200,7 +211,11 @@ std::vector<Verdict> judge(const RunRecord& run, const EpochUnit& unit) {
 
   const bool even = exam.patient.shape.symptom == Symptom::healthy;
   const auto complaint = even ? complaint_of_even_epochs(exam) : complaint_of_uneven_epochs(exam);
-  if (!complaint) return {healthy_verdict(exam.patient)};
+  if (!complaint) {
+    Verdict verdict = healthy_verdict(exam.patient);
+    if (!exam.looked_past.empty()) verdict.evidence.push_back(exam.looked_past);
+    return {verdict};
+  }
   leave_to_reasons(exam.findings);
   sort_by_weight(exam, *complaint);
   if (!exam.explains(complaint->seconds, complaint->overall()))

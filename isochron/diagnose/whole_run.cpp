@@ -34,15 +34,6 @@ bool imports_itself(const Case& patient) {
   return all > 0 && own_seconds >= kMost * all;
 }
 
-EpochShape shape_without(const Case& patient, const std::function<double(size_t)>& extra) {
-  std::vector<double> seconds, resolution;
-  for (size_t i = 0; i < patient.epochs().size(); ++i) {
-    seconds.push_back(patient.epoch(i).seconds - extra(i));
-    resolution.push_back(patient.epoch(i).resolution);
-  }
-  return shape_of(seconds, resolution);
-}
-
 struct FileWritten {
   double bytes = 0, times = 0, all_bytes = 0;
 };
@@ -368,6 +359,15 @@ bool speed_of_machine_changes(const Case& patient) {
            const auto cores = busy(i);
            return cores && *cores > 0.85 * *usual;
          });
+}
+
+EpochShape shape_without(const Case& patient, const std::function<double(size_t)>& extra) {
+  std::vector<double> seconds, resolution;
+  for (size_t i = 0; i < patient.epochs().size(); ++i) {
+    seconds.push_back(patient.epoch(i).seconds - extra(i));
+    resolution.push_back(patient.epoch(i).resolution);
+  }
+  return shape_of(seconds, resolution);
 }
 
 EpochShape shape_without_start(const Case& patient) {

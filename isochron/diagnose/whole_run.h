@@ -1,6 +1,7 @@
 // Questions about a run as a whole: what every epoch pays alike, what grows with the work, what any run pays once.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -111,6 +112,9 @@ bool noise_of_shared_machine(const Case& patient);
 // Slow epochs compute the same, only for somewhat longer: their extra time lies in the steps, and the run kept its
 // cores as busy as ever. So it looks where the clock or other guests of a host change how fast the cores are.
 bool speed_of_machine_changes(const Case& patient);
+
+// The shape of the epochs had each been so much shorter.
+EpochShape shape_without(const Case& patient, const std::function<double(size_t)>& extra);
 
 // The shape of the epochs had the first been as short as the next ones.
 EpochShape shape_without_start(const Case& patient);

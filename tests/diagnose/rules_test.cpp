@@ -450,10 +450,6 @@ TEST(Rules, AnEpochResumedInTheMiddleMakesNoOtherSlow) {
   expect(run, Symptom::slower_later, Cause::unknown);
 }
 
-TEST(Rules, TensorFlowsOwnPauses) {
-  expect(run_of({1.1, 1.0, 1.1, 2.55, 1.0, 5.11, 2.55, 1.1}, "keras"), Symptom::uneven, Cause::wait_lock);
-}
-
 // Waiting takes most of every epoch, but the first took three times as long: that is what people ask about.
 TEST(Rules, AFirstEpochMuchSlowerIsNotHiddenByWhatAllShare) {
   RunRecord run = run_of({3.1, 1.1, 1.1, 1.1, 1.0, 1.0});
