@@ -155,7 +155,7 @@ std::string ProgressLine::line(int64_t step, const Logs& logs, bool finished) co
 }
 
 void ProgressLine::update(int64_t step, const Logs& logs) {
-  if (writer_) writer_->write("\r\x1b[2K" + in_one_row(line(step, logs, false)), true);
+  if (writer_ && terminal_) writer_->write("\r\x1b[2K" + in_one_row(line(step, logs, false)), true);
 }
 
 void ProgressLine::end(int64_t steps, const Logs& logs) {
