@@ -53,19 +53,24 @@ struct Complaint {
   bool overall() const { return symptom == Symptom::slow_overall; }
 };
 
-// An ordinary start, steps that somebody wanted to profile and short pauses of TensorFlow's own are no complaints.
-void look_past_the_ordinary(Examination& exam) {
-  if (starts_as_usual(exam.patient, exam.findings)) exam.see_as(shape_without_start(exam.patient));
-  if (const auto shape = shape_without_profiles(exam.patient)) exam.see_as(*shape);
-  const auto pauses = tensorflow_pauses(exam.patient);
-  if (!pauses || pauses->seconds >= kOverall * exam.patient.total) return;
+// Where TensorFlow's own pauses take little of the time they are worth a line, not a complaint.
+void look_past_pauses(Examination& exam) {
+  const Case& patient = exam.patient;
+  const auto pauses = tensorflow_pauses(patient);
+  if (!pauses || pauses->seconds >= kOverall * patient.total) return;
   const auto paused = [&](size_t i) {
-    return std::find(pauses->epochs.begin(), pauses->epochs.end(), i) == pauses->epochs.end()
-               ? 0.0
-               : exam.patient.shape.extra[i];
+    const bool one = std::find(pauses->epochs.begin(), pauses->epochs.end(), i) != pauses->epochs.end();
+    return one ? patient.shape.extra[i] : 0.0;
   };
   exam.looked_past = pauses->evidence + "; `options.autotune.enabled = False` of tf.data ends them";
-  exam.see_as(shape_without(exam.patient, paused));
+  exam.see_as(shape_without(patient, paused));
+}
+
+// An ordinary start and steps that somebody wanted to profile are no complaints, either.
+void look_past_the_ordinary(Examination& exam) {
+  look_past_pauses(exam);
+  if (starts_as_usual(exam.patient, exam.findings)) exam.see_as(shape_without_start(exam.patient));
+  if (const auto shape = shape_without_profiles(exam.patient)) exam.see_as(*shape);
 }
 
 // Unevenness without a reason must not hide a first epoch that has one and is most of it.
