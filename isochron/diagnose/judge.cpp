@@ -55,15 +55,13 @@ struct Complaint {
 
 // Where TensorFlow's own pauses take little of the time they are worth a line, not a complaint.
 void look_past_pauses(Examination& exam) {
-  const Case& patient = exam.patient;
+  Case& patient = exam.patient;
   const auto pauses = tensorflow_pauses(patient);
   if (!pauses || pauses->seconds >= kOverall * patient.total) return;
-  const auto paused = [&](size_t i) {
-    const bool one = std::find(pauses->epochs.begin(), pauses->epochs.end(), i) != pauses->epochs.end();
-    return one ? patient.shape.extra[i] : 0.0;
-  };
+  patient.set_aside.assign(patient.epochs().size(), 0);
+  for (const size_t i : pauses->epochs) patient.set_aside[i] = patient.shape.extra[i];
   exam.looked_past = pauses->evidence + "; `options.autotune.enabled = False` of tf.data ends them";
-  exam.see_as(shape_without(patient, paused));
+  exam.see_as(shape_without(patient, [](size_t) { return 0; }));
 }
 
 // An ordinary start and steps that somebody wanted to profile are no complaints, either.

@@ -364,7 +364,8 @@ bool speed_of_machine_changes(const Case& patient) {
 EpochShape shape_without(const Case& patient, const std::function<double(size_t)>& extra) {
   std::vector<double> seconds, resolution;
   for (size_t i = 0; i < patient.epochs().size(); ++i) {
-    seconds.push_back(patient.epoch(i).seconds - extra(i));
+    const double aside = i < patient.set_aside.size() ? patient.set_aside[i] : 0;
+    seconds.push_back(patient.epoch(i).seconds - aside - extra(i));
     resolution.push_back(patient.epoch(i).resolution);
   }
   return shape_of(seconds, resolution);

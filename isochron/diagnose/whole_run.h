@@ -113,7 +113,7 @@ bool noise_of_shared_machine(const Case& patient);
 // cores as busy as ever. So it looks where the clock or other guests of a host change how fast the cores are.
 bool speed_of_machine_changes(const Case& patient);
 
-// The shape of the epochs had each been so much shorter.
+// The shape of the epochs had each been so much shorter, besides what is set aside.
 EpochShape shape_without(const Case& patient, const std::function<double(size_t)>& extra);
 
 // The shape of the epochs had the first been as short as the next ones.
