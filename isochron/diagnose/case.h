@@ -42,7 +42,7 @@ class Case {
   const EpochUnit unit;
   EpochShape shape;
   std::vector<double> set_aside;  // seconds of each epoch that are no complaint and no part of the shape; empty: none
-  double total = 0;  // seconds of all epochs
+  double total = 0;               // seconds of all epochs
 
   bool tensorflow() const { return run.framework == "keras" || run.framework == "tensorflow"; }
   bool torch() const { return run.framework == "torch" || run.framework == "lightning"; }

@@ -53,21 +53,35 @@ struct Complaint {
   bool overall() const { return symptom == Symptom::slow_overall; }
 };
 
-// Where TensorFlow's own pauses take little of the time they are worth a line, not a complaint.
-void look_past_pauses(Examination& exam) {
-  Case& patient = exam.patient;
-  const auto pauses = tensorflow_pauses(patient);
-  if (!pauses || pauses->seconds >= kOverall * patient.total) return;
-  patient.set_aside.assign(patient.epochs().size(), 0);
-  for (const size_t i : pauses->epochs) patient.set_aside[i] = patient.shape.extra[i];
-  exam.looked_past = pauses->evidence + "; `options.autotune.enabled = False` of tf.data ends them";
-  exam.see_as(shape_without(patient, [](size_t) { return 0; }));
+void set_aside(Case& patient, size_t epoch, double seconds) {
+  patient.set_aside.resize(patient.epochs().size());
+  patient.set_aside[epoch] += seconds;
 }
 
-// An ordinary start and steps that somebody wanted to profile are no complaints, either.
+void look_past_start(Examination& exam) {
+  if (!starts_as_usual(exam.patient, exam.findings)) return;
+  const EpochShape shape = shape_without_start(exam.patient);
+  set_aside(exam.patient, 0, shape.first_overhead);
+  exam.see_as(shape);
+}
+
+// Where TensorFlow's own pauses take little of the time they are worth a line, not a complaint.
+bool look_past_pauses(Examination& exam) {
+  Case& patient = exam.patient;
+  const auto pauses = tensorflow_pauses(patient);
+  if (!pauses || pauses->seconds >= kOverall * patient.total) return false;
+  for (const size_t i : pauses->epochs) set_aside(patient, i, patient.shape.extra[i]);
+  exam.looked_past = pauses->evidence + "; `options.autotune.enabled = False` of tf.data ends them";
+  EpochShape shape = shape_without(patient, [](size_t) { return 0; });
+  shape.first_overhead += patient.set_aside[0];
+  exam.see_as(shape);
+  return true;
+}
+
+// An ordinary start, pauses and steps that somebody wanted to profile are no complaints.
 void look_past_the_ordinary(Examination& exam) {
-  look_past_pauses(exam);
-  if (starts_as_usual(exam.patient, exam.findings)) exam.see_as(shape_without_start(exam.patient));
+  look_past_start(exam);
+  if (look_past_pauses(exam)) look_past_start(exam);
   if (const auto shape = shape_without_profiles(exam.patient)) exam.see_as(*shape);
 }
 
