@@ -13,12 +13,13 @@ namespace isochron::cli {
 namespace {
 
 struct {
-  bool yes = false;
+  bool yes = false, dry_run = false;
   bool json = false;
 } options;
 
 void add_options(Arguments& arguments) {
   arguments.flag("--yes", options.yes, "remove them; without it they are only shown")
+      .flag("--dry-run", options.dry_run, "only show them, whatever else is said")
       .flag("--json", options.json, "print JSON")
       .footer(
           "Temporary files lie in a folder for each run, under ISOCHRON_TMPDIR, or TMPDIR, or /tmp. Folders of runs\n"
@@ -63,6 +64,7 @@ void print_table(const std::vector<RunFolderInfo>& folders) {
 }
 
 int run() {
+  if (options.dry_run) options.yes = false;
   std::vector<RunFolderInfo> folders = list_run_folders();
   if (options.yes) {
     std::erase_if(folders, [](const RunFolderInfo& folder) { return !folder.alive; });

@@ -38,6 +38,9 @@ int run() {
   const RunRecord before = main_run("compare", {options.before}), after = main_run("compare", {options.after});
   const RunComparison comparison(before, after);
   fmt::print("{}", options.json ? comparison.to_json() + "\n" : comparison.to_string(options.all));
+  if (options.fail_above >= 0 && !comparison.judges())
+    fail<FileError>("compare", "--fail-above: {} and {} have neither epochs, steps nor memory in common to judge",
+                    options.before, options.after);
   const bool grew = options.fail_above >= 0 && comparison.worst() * 100 > options.fail_above;
   return grew ? exit_code::found : exit_code::success;
 }

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "isochron/base/error.h"
+#include "isochron/base/joined.h"
 #include "isochron/base/names.h"
 #include "isochron/base/terminal.h"
 #include "isochron/base/try_print.h"
@@ -73,7 +74,10 @@ Reading read_or_fail(const char* command, const std::vector<std::string>& paths)
 }
 
 RunRecord main_run(const char* command, const std::vector<std::string>& paths) {
-  return std::move(diagnose_all(read_or_fail(command, paths).runs).front().run);
+  RunRecord run = std::move(diagnose_all(read_or_fail(command, paths).runs).front().run);
+  if (run.epochs.empty() && run.steps.empty() && run.spans.empty() && run.samples.empty() && run.facts.empty())
+    fail<FileError>(command, "{}: there is nothing of a training run in it", joined(paths));
+  return run;
 }
 
 }  // namespace isochron::cli

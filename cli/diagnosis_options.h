@@ -25,7 +25,7 @@ std::vector<Diagnosed> diagnose_all(std::vector<RunRecord> runs);
 
 // FileError when there is nothing to read; damage is told on standard error.
 Reading read_or_fail(const char* command, const std::vector<std::string>& paths);
-// The run behind these files, the most telling one where there are several.
+// The run behind these files, the most telling one where there are several. FileError where none of it is a run.
 RunRecord main_run(const char* command, const std::vector<std::string>& paths);
 
 }  // namespace isochron::cli

@@ -11,7 +11,8 @@ target_include_directories(isochron_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJ
 target_compile_options(isochron_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers
   -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds
-  $<$<BOOL:${ISOCHRON_WERROR}>:-Werror> -fno-semantic-interposition)
+  $<$<BOOL:${ISOCHRON_WERROR}>:-Werror> -fno-semantic-interposition
+  -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)  # messages that name a line of ours name no folder of the machine that built it
 # Three Highway targets: plain x86-64, AVX2 and AVX-512; the ones between would only lengthen the build. A sanitized
 # build may also leave out what the machine at hand can't run: it is long enough.
 set(ISOCHRON_SKIPPED_TARGETS "HWY_SSSE3|HWY_SSE4" CACHE STRING "Highway targets that are not compiled")

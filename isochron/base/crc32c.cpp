@@ -10,11 +10,12 @@
 namespace isochron {
 namespace {
 
+constexpr uint32_t kPolynomial = 0x82F63B78u;
 constexpr auto kTable = [] {
   std::array<uint32_t, 256> table{};
   for (uint32_t i = 0; i < 256; ++i) {
     uint32_t c = i;
-    for (int k = 0; k < 8; ++k) c = c & 1 ? 0x82F63B78u ^ (c >> 1) : c >> 1;
+    for (int k = 0; k < 8; ++k) c = c & 1 ? kPolynomial ^ (c >> 1) : c >> 1;
     table[i] = c;
   }
   return table;
@@ -69,7 +70,27 @@ __attribute__((target("sse4.2"))) uint32_t crc32c_by_instruction(std::string_vie
 }
 #endif
 
+// Polynomials over bits, the highest bit the power zero, modulo the checksum's own.
+uint32_t product(uint32_t a, uint32_t b) {
+  uint32_t out = 0;
+  for (; a; a <<= 1) {
+    if (a >> 31) out ^= b;
+    b = b & 1 ? b >> 1 ^ kPolynomial : b >> 1;
+  }
+  return out;
+}
+
 }  // namespace
+
+uint32_t crc32c_joined(uint32_t first, uint32_t second, uint64_t second_bytes) {
+  // Bytes that follow multiply a checksum by x to the power of their bits.
+  uint32_t square = uint32_t{1} << 23;  // x to the eighth: one byte
+  for (; second_bytes; second_bytes >>= 1) {
+    if (second_bytes & 1) first = product(square, first);
+    square = product(square, square);
+  }
+  return first ^ second;
+}
 
 uint32_t crc32c_by_table(std::string_view bytes, uint32_t before) {
   uint32_t crc = ~before;

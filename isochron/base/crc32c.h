@@ -10,6 +10,8 @@
 namespace isochron {
 
 uint32_t crc32c(std::string_view bytes, uint32_t before = 0);
+// Of two texts one after the other, from the checksum of each: what several threads have read, each its part.
+uint32_t crc32c_joined(uint32_t first, uint32_t second, uint64_t second_bytes);
 // The slow way, for processors without the instruction and for tests.
 uint32_t crc32c_by_table(std::string_view bytes, uint32_t before = 0);
 

@@ -7,13 +7,12 @@
 #include <system_error>
 #include <utility>
 
-#include "isochron/base/crc32c.h"
 #include "isochron/base/error.h"
 
 namespace isochron {
 namespace {
 
-// Larger ones are no faster, and a checksum of one stays in the cache until it is written.
+// Larger ones are no faster.
 constexpr size_t kPiece = size_t{8} << 20;
 constexpr size_t kAligned = 4096;
 
@@ -76,7 +75,6 @@ void DurableFile::write(std::string_view bytes) {
   while (!bytes.empty()) {
     size_t count = std::min(kPiece, bytes.size());
     if (count > kAligned) count -= count % kAligned;  // the ragged end comes by itself
-    crc_ = isochron::crc32c(bytes.substr(0, count), crc_);
     write_piece(bytes.substr(0, count));
     bytes.remove_prefix(count);
   }

@@ -25,7 +25,6 @@ class DurableFile {
   void write(std::string_view bytes);
   void finish();
   int64_t bytes() const { return written_; }
-  uint32_t crc32c() const { return crc_; }  // of what has been written
 
  private:
   [[noreturn]] void fail_with_errno() const;
@@ -36,7 +35,6 @@ class DurableFile {
   int fd_ = -1;
   bool direct_ = false;
   int64_t written_ = 0;
-  uint32_t crc_ = 0;
 };
 
 // Makes the entries of a folder durable: files created, renamed and removed in it.

@@ -44,6 +44,7 @@ ISO_ERROR_KIND(StateError);    // right call, wrong moment: unbuilt model, histo
 ISO_ERROR_KIND(MemoryError);   // would not fit into memory; nothing was allocated
 ISO_ERROR_KIND(FileError);     // a file that can't be read, written or understood
 ISO_ERROR_KIND(NumericError);  // NaN or Inf where the policy says raise
+ISO_ERROR_KIND(StallError);    // a step that did not come to its end, where the policy says abort
 
 #undef ISO_ERROR_KIND
 

@@ -12,13 +12,6 @@
 
 namespace isochron {
 
-// A step that did not come to its end, where the policy says abort.
-class StallError : public Error {
- public:
-  using Error::Error;
-  std::string_view kind() const override { return "StallError"; }
-};
-
 class InterruptScope {
  public:
   // `may_stop`: the flag may come up; otherwise somebody only looks on.

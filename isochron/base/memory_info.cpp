@@ -34,6 +34,8 @@ int64_t exact_resident_bytes() {
   return exact > 0 ? exact : resident_bytes();
 }
 
+int64_t private_resident_bytes() { return kilobytes_line("/proc/self/status", "RssAnon:"); }
+
 int64_t peak_resident_bytes() { return kilobytes_line("/proc/self/status", "VmHWM:"); }
 
 AvailableMemory available_memory() {

@@ -10,6 +10,8 @@ namespace isochron {
 int64_t resident_bytes();
 // To the page; takes a walk through the page tables (tens of microseconds).
 int64_t exact_resident_bytes();
+// Of it what is nobody else's and no file's: heap, stacks, tensors.
+int64_t private_resident_bytes();
 // Since the program was started (exec), unlike getrusage, which counts its parent too.
 int64_t peak_resident_bytes();
 // What may still be allocated without swapping or being killed: what the machine has left (MemAvailable) or what the

@@ -78,7 +78,7 @@ bool AsyncWriter::submit(const NamedTensors& state, std::vector<SaveTarget> targ
   idle_.wait(lock, [this] { return !writing_ && !fresh() && reserve_bytes_ == 0; });
   pending_.clear();
   snapshot_.reserve(Snapshot::bytes_of(state));
-  snapshot_.take(state);
+  snapshot_.take(state, std::ranges::any_of(targets, [](const SaveTarget& target) { return target.weights.empty(); }));
   for (SaveTarget& target : targets) {
     std::erase(unwanted_, target.path);  // wanted again
     pending_.push_back({std::move(target), false});
@@ -169,9 +169,9 @@ SaveOutcome AsyncWriter::write(const SaveTarget& target) {
   const int64_t begin = monotonic_ns();
   try {
     if (target.weights.empty()) {
-      const std::vector<std::string_view> pieces = snapshot_.pieces();
-      for (const std::string_view piece : pieces) outcome.need_bytes += static_cast<int64_t>(piece.size());
-      outcome.info = write_checkpoint(target.path, pieces, target.info);
+      const StateImage image = snapshot_.image();
+      outcome.need_bytes = image.bytes();
+      outcome.info = write_checkpoint(target.path, image, target.info);
     } else {
       const NamedTensors weights = snapshot_.views(target.weights);
       for (const auto& [name, tensor] : weights) outcome.need_bytes += tensor.spec().bytes();

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "isochron/base/crc32c.h"
 #include "isochron/base/memory_info.h"
 #include "isochron/base/prefault.h"
 #include "isochron/base/threads.h"
@@ -53,7 +54,7 @@ bool Snapshot::reserve(int64_t bytes) {
   return true;
 }
 
-void Snapshot::take(const NamedTensors& tensors) {
+void Snapshot::take(const NamedTensors& tensors, bool with_checksum) {
   header_ = header_of(tensors);
   size_t bytes = header_.size();
   for (const auto& [name, tensor] : tensors) bytes += isochron::bytes_of(tensor);
@@ -65,33 +66,38 @@ void Snapshot::take(const NamedTensors& tensors) {
   }
   used_ = bytes;
   std::memcpy(memory_, header_.data(), header_.size());
-  struct Share {
-    std::byte* to;
-    const std::byte* from;
-    size_t bytes;
-  };
-  std::vector<Share> shares;
+  checksums_ = with_checksum;
+  shares_.clear();
   std::byte* to = memory_ + header_.size();
   for (const auto& [name, tensor] : tensors) {
     const auto* from = static_cast<const std::byte*>(tensor.raw_data());
     const size_t all = isochron::bytes_of(tensor);
     tensors_.emplace_back(name, Tensor::from_storage(Storage::wrap(to, all, [] {}), tensor.spec()));
-    for (size_t at = 0; at < all; at += kShare) shares.push_back({to + at, from + at, std::min(kShare, all - at)});
+    for (size_t at = 0; at < all; at += kShare) shares_.push_back({to + at, from + at, std::min(kShare, all - at), 0});
     to += all;
   }
   ThreadTeam& team = ThreadTeam::global();
   const int threads = bytes > 4 * kShare ? team.size() : 1;
   team.parallel(threads, [&](int thread, int of) {
-    for (size_t i = static_cast<size_t>(thread); i < shares.size(); i += static_cast<size_t>(of))
-      std::memcpy(shares[i].to, shares[i].from, shares[i].bytes);
+    for (size_t i = static_cast<size_t>(thread); i < shares_.size(); i += static_cast<size_t>(of)) {
+      Share& share = shares_[i];
+      std::memcpy(share.to, share.from, share.bytes);
+      if (with_checksum) share.crc32c = crc32c({reinterpret_cast<const char*>(share.to), share.bytes});
+    }
   });
 }
 
-std::vector<std::string_view> Snapshot::pieces() const {
-  if (copied_) return {{reinterpret_cast<const char*>(memory_), used_}};
-  std::vector<std::string_view> out{header_};
+StateImage Snapshot::image() const {
+  if (copied_) {
+    StateImage out{{{reinterpret_cast<const char*>(memory_), used_}}};
+    if (!checksums_) return out;
+    out.crc32c = crc32c(header_);
+    for (const Share& share : shares_) out.crc32c = crc32c_joined(*out.crc32c, share.crc32c, share.bytes);
+    return out;
+  }
+  StateImage out{{header_}};
   for (const auto& [name, tensor] : tensors_)
-    out.emplace_back(static_cast<const char*>(tensor.raw_data()), isochron::bytes_of(tensor));
+    out.pieces.emplace_back(static_cast<const char*>(tensor.raw_data()), isochron::bytes_of(tensor));
   return out;
 }
 

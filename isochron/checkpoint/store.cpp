@@ -151,8 +151,7 @@ void remove_checkpoint(const std::string& path) {
   rmdir(path.c_str());
 }
 
-CheckpointInfo write_checkpoint(const std::string& given, std::span<const std::string_view> pieces,
-                                CheckpointInfo info) {
+CheckpointInfo write_checkpoint(const std::string& given, const StateImage& image, CheckpointInfo info) {
   const std::string path = without_slash(given), parent = parent_of(path);
   std::error_code failed;
   if (exists(path) && !may_be_replaced(path))
@@ -166,14 +165,16 @@ CheckpointInfo write_checkpoint(const std::string& given, std::span<const std::s
   if (mkdir(temporary.c_str(), 0777) != 0)
     fail<FileError>("checkpoint", "{}: {}", path, std::generic_category().message(errno));
   try {
-    int64_t bytes = 0;
-    for (const std::string_view piece : pieces) bytes += static_cast<int64_t>(piece.size());
-    DurableFile state(temporary + "/" + kStateFile, bytes);
-    for (const std::string_view piece : pieces) state.write(piece);
+    DurableFile state(temporary + "/" + kStateFile, image.bytes());
+    uint32_t crc = 0;
+    for (const std::string_view piece : image.pieces) {
+      if (!image.crc32c) crc = crc32c(piece, crc);
+      state.write(piece);
+    }
     state.finish();
     info.path = path;
     info.bytes = state.bytes();
-    info.crc32c = state.crc32c();
+    info.crc32c = image.crc32c.value_or(crc);
     info.saved_at_ns = save_clock_ns(parent);
     const std::string text = manifest_text(info, kStateFile);
     DurableFile manifest(temporary + "/" + kManifestFile, static_cast<int64_t>(text.size()));
@@ -195,21 +196,24 @@ CheckpointInfo write_checkpoint(const std::string& path, const NamedTensors& sta
   std::vector<std::pair<std::string, TensorSpec>> specs;
   for (const auto& [name, tensor] : state) specs.emplace_back(name, tensor.spec());
   const std::string header = safetensors_header(specs);
-  std::vector<std::string_view> pieces{header};
+  StateImage image{{header}};
   for (const auto& [name, tensor] : state)
-    pieces.emplace_back(static_cast<const char*>(tensor.raw_data()), static_cast<size_t>(tensor.spec().bytes()));
-  return write_checkpoint(path, pieces, std::move(info));
+    image.pieces.emplace_back(static_cast<const char*>(tensor.raw_data()), static_cast<size_t>(tensor.spec().bytes()));
+  return write_checkpoint(path, image, std::move(info));
 }
 
 namespace {
 
-// By its manifest; without a good one by the clock of the file system, which ticks every few milliseconds.
+// By its manifest; without a good one by the clock of the file system, which ticks every few milliseconds. A folder
+// changes last when it is removed, of which its manifest is the first to go; the state tells when it was written.
 int64_t saved_at_ns(const std::string& path) {
   try {
     return parse_manifest(path, checked_manifest(path), kStateFile).saved_at_ns;
   } catch (const FileError&) {
     struct stat info {};
-    if (stat((path + "/" + kManifestFile).c_str(), &info) != 0 && stat(path.c_str(), &info) != 0) return 0;
+    if (stat((path + "/" + kManifestFile).c_str(), &info) != 0 && stat((path + "/" + kStateFile).c_str(), &info) != 0 &&
+        stat(path.c_str(), &info) != 0)
+      return 0;
     return int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
   }
 }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "isochron/checkpoint/state_dict.h"
+#include "isochron/checkpoint/state_image.h"
 
 namespace isochron {
 
@@ -45,8 +46,8 @@ struct Checkpoint {
 };
 
 // Replaces a checkpoint of that name, or what a crash left of one; anything else of that name is left alone and is an
-// error. `pieces` are the bytes of a safetensors file, one after the other.
-CheckpointInfo write_checkpoint(const std::string& path, std::span<const std::string_view> pieces, CheckpointInfo info);
+// error.
+CheckpointInfo write_checkpoint(const std::string& path, const StateImage& state, CheckpointInfo info);
 CheckpointInfo write_checkpoint(const std::string& path, const NamedTensors& state, CheckpointInfo info = {});
 
 // The manifest, checked against itself and the size of the state.

@@ -1,5 +1,6 @@
 // Model::save_weights, load_weights and those of nn::Module: a file's tensors by name, checked before any is taken.
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "isochron/checkpoint/hdf5.h"
@@ -82,6 +83,8 @@ void Model::load_weights(const std::string& path, LoadWeightsOptions options) {
     check_built("load_weights", *this);
     return load(path, weights_by_structure(*this), read_checkpoint(path).state.part("weights").tensors(), options);
   }
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) fail<FileError>("load_weights", "{}: there is no such file", path);
   const Format format = weights_format("load_weights", path, true);
   check_built("load_weights", *this);
   const NamedTensors tensors = read_weights_file(path);

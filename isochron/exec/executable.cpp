@@ -45,19 +45,29 @@ Executable::CallInfo Executable::call(size_t i) const {
           call.serial || !call.kernel->parallel()};
 }
 
+Executable::Beside Executable::beside(int shares) const {
+  Beside most;
+  for (const Instruction& call : instructions_) {
+    const int used = call.serial ? 1 : shares;
+    most.scratch = std::max(most.scratch, (call.kernel->scratch_bytes(used) + 63) / 64 * 64);
+    most.shared = std::max(most.shared, (call.kernel->shared_bytes(used) + 63) / 64 * 64);
+  }
+  return most;
+}
+
+int64_t Executable::working_bytes(int threads) const {
+  const Beside most = beside(threads);
+  return arena_bytes_ + static_cast<int64_t>(most.shared + most.scratch * static_cast<size_t>(threads));
+}
+
 void Executable::prepare_memory(int shares) {
   if (shares != shares_) {
-    scratch_bytes_ = shared_bytes_ = 0;
-    for (const Instruction& call : instructions_) {
-      const int used = call.serial ? 1 : shares;
-      scratch_bytes_ = std::max(scratch_bytes_, (call.kernel->scratch_bytes(used) + 63) / 64 * 64);
-      shared_bytes_ = std::max(shared_bytes_, (call.kernel->shared_bytes(used) + 63) / 64 * 64);
-    }
+    beside_ = beside(shares);
     shares_ = shares;
     prepare_trial();
   }
   workspace_ =
-      workspace(static_cast<size_t>(arena_bytes_) + shared_bytes_ + scratch_bytes_ * static_cast<size_t>(shares));
+      workspace(static_cast<size_t>(arena_bytes_) + beside_.shared + beside_.scratch * static_cast<size_t>(shares));
 }
 
 void Executable::prepare_trial() {
@@ -166,7 +176,7 @@ void meet(ThreadTeam& team, int thread) {
 void Executable::run_shares(int thread, int threads, bool check_numbers, int64_t* stamps) {
   ThreadTeam& team = ThreadTeam::global();
   std::byte* const shared = workspace_ + arena_bytes_;
-  std::byte* const scratch = shared + shared_bytes_;
+  std::byte* const scratch = shared + beside_.shared;
   // Thread 0 accounts for the time, phase by phase: one clock reading where the phase changes.
   std::optional<ScopedSpan> span;
   Phase phase = Phase::other;
@@ -209,7 +219,7 @@ void Executable::run_shares(int thread, int threads, bool check_numbers, int64_t
       frame.stage = stage;
       for (int share = thread; share < shares; share += threads) {
         frame.thread = share;
-        frame.scratch = scratch + scratch_bytes_ * static_cast<size_t>(share);
+        frame.scratch = scratch + beside_.scratch * static_cast<size_t>(share);
         call.kernel->run(frame);
       }
     }

@@ -36,6 +36,8 @@ class Executable {
 
   const Graph& graph() const { return graph_; }  // after passes
   int64_t arena_bytes() const { return arena_bytes_; }
+  // With what kernels need beside it on this many threads.
+  int64_t working_bytes(int threads) const;
   double compile_seconds() const { return compile_seconds_; }
   double flops() const { return flops_; }
   // Different for every plan of the process.
@@ -96,7 +98,12 @@ class Executable {
   TeamChoice team_;
   // Working memory for this many shares, after the arena in the shared workspace.
   int shares_ = 0;
-  size_t scratch_bytes_ = 0, shared_bytes_ = 0;
+  struct Beside {
+    size_t scratch = 0;  // of each share
+    size_t shared = 0;
+  };
+  Beside beside(int shares) const;
+  Beside beside_;
   std::byte* workspace_ = nullptr;
   DataFault fault_, ignored_;
   std::unique_ptr<KernelTrial> trial_;  // until its end

@@ -1,6 +1,8 @@
 // Softmax and cross-entropy through kernels/softmax.
 #include "isochron/kernels/softmax/softmax.h"
 
+#include <cmath>
+
 #include "isochron/base/row_error.h"
 #include "isochron/kernels/kernel.h"
 
@@ -77,8 +79,11 @@ class CrossEntropyKernel final : public Kernel {
     if (bad != kernels::kNoBadRow) f.report(bad, label(f.inputs[1], bad));
   }
   void raise(const KernelFrame& f, int64_t row) const override {
+    const double value = f.fault->value();
     throw RowError("sparse_softmax_cross_entropy",
-                   fmt::format("labels must be in [0, {}), got {}", rows_.cols, f.fault->value()), row);
+                   fmt::format("labels must be {}in [0, {}), got {}",
+                               value == std::trunc(value) ? "" : "whole numbers ", rows_.cols, value),
+                   row);
   }
 
  private:
@@ -88,6 +93,10 @@ class CrossEntropyKernel final : public Kernel {
         return static_cast<double>(static_cast<const int64_t*>(labels)[row]);
       case DType::int32:
         return static_cast<const int32_t*>(labels)[row];
+      case DType::float32:
+        return static_cast<double>(static_cast<const float*>(labels)[row]);
+      case DType::float64:
+        return static_cast<const double*>(labels)[row];
       default:
         return static_cast<const uint8_t*>(labels)[row];
     }

@@ -26,6 +26,7 @@ struct ConvLayerOptions {
   Initializer bias_initializer = "zeros";
   Regularizer kernel_regularizer = {};
   Regularizer bias_regularizer = {};
+  Regularizer activity_regularizer = {};  // of what the layer gives
   Constraint kernel_constraint = {};
   Constraint bias_constraint = {};
   DType dtype = DType::float32;
@@ -33,8 +34,8 @@ struct ConvLayerOptions {
   std::string name = {};
 };
 ISO_OPTIONS(ConvLayerOptions, strides, padding, data_format, dilation_rate, groups, activation, use_bias,
-            kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint,
-            bias_constraint, dtype, dtype_policy, name)
+            kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer,
+            kernel_constraint, bias_constraint, dtype, dtype_policy, name)
 
 // Weights: kernel (window…, channels / groups, filters), bias (filters).
 class Conv : public SpatialLayer {
@@ -84,6 +85,7 @@ struct ConvTransposeLayerOptions {
   Initializer bias_initializer = "zeros";
   Regularizer kernel_regularizer = {};
   Regularizer bias_regularizer = {};
+  Regularizer activity_regularizer = {};  // of what the layer gives
   Constraint kernel_constraint = {};
   Constraint bias_constraint = {};
   DType dtype = DType::float32;
@@ -91,8 +93,8 @@ struct ConvTransposeLayerOptions {
   std::string name = {};
 };
 ISO_OPTIONS(ConvTransposeLayerOptions, strides, padding, output_padding, data_format, dilation_rate, activation,
-            use_bias, kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint,
-            bias_constraint, dtype, dtype_policy, name)
+            use_bias, kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer,
+            kernel_constraint, bias_constraint, dtype, dtype_policy, name)
 
 // Weights: kernel (window…, filters, channels), bias (filters).
 class ConvTranspose : public SpatialLayer {
@@ -142,6 +144,7 @@ struct DepthwiseConvOptions {
   Initializer bias_initializer = "zeros";
   Regularizer depthwise_regularizer = {};
   Regularizer bias_regularizer = {};
+  Regularizer activity_regularizer = {};  // of what the layer gives
   Constraint depthwise_constraint = {};
   Constraint bias_constraint = {};
   DType dtype = DType::float32;
@@ -149,8 +152,8 @@ struct DepthwiseConvOptions {
   std::string name = {};
 };
 ISO_OPTIONS(DepthwiseConvOptions, strides, padding, depth_multiplier, data_format, dilation_rate, activation, use_bias,
-            depthwise_initializer, bias_initializer, depthwise_regularizer, bias_regularizer, depthwise_constraint,
-            bias_constraint, dtype, dtype_policy, name)
+            depthwise_initializer, bias_initializer, depthwise_regularizer, bias_regularizer, activity_regularizer,
+            depthwise_constraint, bias_constraint, dtype, dtype_policy, name)
 
 // Weights: kernel (window…, channels, depth_multiplier), bias (channels * depth_multiplier).
 class DepthwiseConv : public SpatialLayer {
@@ -195,6 +198,7 @@ struct SeparableConvOptions {
   Regularizer depthwise_regularizer = {};
   Regularizer pointwise_regularizer = {};
   Regularizer bias_regularizer = {};
+  Regularizer activity_regularizer = {};  // of what the layer gives
   Constraint depthwise_constraint = {};
   Constraint pointwise_constraint = {};
   Constraint bias_constraint = {};
@@ -204,8 +208,8 @@ struct SeparableConvOptions {
 };
 ISO_OPTIONS(SeparableConvOptions, strides, padding, data_format, dilation_rate, depth_multiplier, activation, use_bias,
             depthwise_initializer, pointwise_initializer, bias_initializer, depthwise_regularizer,
-            pointwise_regularizer, bias_regularizer, depthwise_constraint, pointwise_constraint, bias_constraint, dtype,
-            dtype_policy, name)
+            pointwise_regularizer, bias_regularizer, activity_regularizer, depthwise_constraint, pointwise_constraint,
+            bias_constraint, dtype, dtype_policy, name)
 
 // A depthwise convolution and one over channels alone. Weights: depthwise_kernel (window…, channels, depth_multiplier),
 // pointwise_kernel (1…, channels * depth_multiplier, filters), bias (filters).

@@ -15,6 +15,7 @@ struct DenseOptions {
   Initializer bias_initializer = "zeros";
   Regularizer kernel_regularizer = {};
   Regularizer bias_regularizer = {};
+  Regularizer activity_regularizer = {};  // of what the layer gives
   Constraint kernel_constraint = {};
   Constraint bias_constraint = {};
   DType dtype = DType::float32;
@@ -22,7 +23,7 @@ struct DenseOptions {
   std::string name = {};
 };
 ISO_OPTIONS(DenseOptions, activation, use_bias, kernel_initializer, bias_initializer, kernel_regularizer,
-            bias_regularizer, kernel_constraint, bias_constraint, dtype, dtype_policy, name)
+            bias_regularizer, activity_regularizer, kernel_constraint, bias_constraint, dtype, dtype_policy, name)
 
 class Dense : public Layer {
  public:

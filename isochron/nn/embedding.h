@@ -16,6 +16,7 @@ namespace isochron {
 struct EmbeddingOptions {
   Initializer embeddings_initializer = initializers::random_uniform();
   Regularizer embeddings_regularizer = {};
+  Regularizer activity_regularizer = {};  // of what the layer gives
   Constraint embeddings_constraint = {};
   bool mask_zero = false;  // token 0 is padding: masked for the layers behind
   bool lazy_updates = false;
@@ -23,8 +24,8 @@ struct EmbeddingOptions {
   std::string dtype_policy = {};  // see Layer::set_dtype_policy(); empty: as the model says
   std::string name = {};
 };
-ISO_OPTIONS(EmbeddingOptions, embeddings_initializer, embeddings_regularizer, embeddings_constraint, mask_zero,
-            lazy_updates, dtype, dtype_policy, name)
+ISO_OPTIONS(EmbeddingOptions, embeddings_initializer, embeddings_regularizer, activity_regularizer,
+            embeddings_constraint, mask_zero, lazy_updates, dtype, dtype_policy, name)
 
 class Embedding : public Layer {
  public:

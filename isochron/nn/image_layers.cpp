@@ -175,6 +175,22 @@ Tensor RandomContrast::call(const Tensor& x, const CallContext& context) {
               options_.value_range.second);
 }
 
+RandomBrightness::RandomBrightness(FactorRange factor, RandomBrightnessOptions options)
+    : RandomImageLayer(options.seed, options.name),
+      factor_(std::min(factor.low, factor.high), std::max(factor.low, factor.high)),
+      options_(std::move(options)) {
+  auto& [low, high] = options_.value_range;
+  if (low > high) std::swap(low, high);
+  if (!(factor_.low >= -1 && factor_.high <= 1))
+    fail<ValueError>("RandomBrightness", "factor must be in [-1, 1], got {} to {}", factor.low, factor.high);
+}
+Tensor RandomBrightness::call(const Tensor& x, const CallContext& context) {
+  const Tensor images = images_of("RandomBrightness", x);
+  if (!context.training) return images;
+  const auto& [low, high] = options_.value_range;
+  return clip(images + one_each(images, factor_.low, factor_.high) * (high - low), low, high);
+}
+
 RandomAffine::RandomAffine(const char* class_name, RandomImageOptions options)
     : RandomImageLayer(options.seed, options.name), options_(std::move(options)) {
   const std::vector<std::string_view> modes{"reflect", "constant", "nearest"};

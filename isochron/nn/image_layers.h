@@ -1,6 +1,6 @@
 // Layers that prepare images, (batch, rows, columns, channels): in a model, or called on batches before it.
 //
-//   Sequential augment{RandomFlip("horizontal"), RandomRotation(0.1), RandomZoom(0.2), RandomContrast(0.2)};
+//   Sequential augment{RandomFlip("horizontal"), RandomRotation(0.1), RandomZoom(0.2), RandomBrightness(0.2)};
 //   Sequential model{Input({180, 160, 3}), Resizing(128, 128), augment, Rescaling(1. / 255), Conv2D(32, 3), …};
 //
 // The random ones change images while training only, each image in its own way; numbers are drawn inside the plan, with
@@ -120,6 +120,21 @@ class RandomContrast : public RandomImageLayer {
  private:
   double factor_;
   RandomContrastOptions options_;
+};
+
+// A number in the range of factors, times the width of value_range, added to all of an image; clipped to value_range.
+using RandomBrightnessOptions = RandomContrastOptions;
+class RandomBrightness : public RandomImageLayer {
+ public:
+  // ValueError unless the factors are in [-1, 1].
+  explicit RandomBrightness(FactorRange factor, RandomBrightnessOptions options = {});
+  ISO_LAYER(RandomBrightness)
+  ISO_ARGUMENTS(factor_, options_)
+  Tensor call(const Tensor& x, const CallContext& context) override;
+
+ private:
+  FactorRange factor_;
+  RandomBrightnessOptions options_;
 };
 
 // Rotated, moved and scaled images have one way of being made: for each of them the place in the original from which a

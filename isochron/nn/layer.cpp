@@ -70,6 +70,13 @@ void Layer::add_loss(const Tensor& loss) {
   added_losses_.push_back(loss.value());
 }
 
+void Layer::penalize_activity(const std::vector<Tensor>& outputs) {
+  for (const Tensor& y : outputs)
+    if (activity_regularizer_)
+      add_loss(activity_regularizer_.penalty(wide(y, DType::float32)) /
+               static_cast<double>(std::max<int64_t>(1, y.shape()[0])));
+}
+
 Tensor Layer::operator()(const Tensor& x, CallContext context) {
   const OutermostCall call_scope(*this);
   if (many()) {
@@ -83,6 +90,7 @@ Tensor Layer::operator()(const Tensor& x, CallContext context) {
   ensure_built(Shape(x.shape().dims().subspan(1)));
   if (!context.mask.defined()) context.mask = mask_of(x);
   const Tensor y = call(x, context);
+  if (activity_regularizer_) penalize_activity({y});
   if (NodeLabels* labels = NodeLabels::current()) labels->add({&y, 1}, {&x, 1}, name());
   if (const Tensor mask = compute_mask(x, context.mask); mask.defined()) set_mask(y, mask);
   return y;
@@ -102,6 +110,7 @@ std::vector<Tensor> Layer::operator()(const std::vector<Tensor>& inputs, CallCon
   }
   ensure_built(shapes);
   std::vector<Tensor> results = call_many(inputs, context);
+  if (activity_regularizer_) penalize_activity(results);
   if (NodeLabels* labels = NodeLabels::current()) labels->add(results, inputs, name());
   if (const Tensor mask = compute_mask_of(inputs); mask.defined()) set_mask(results.front(), mask);
   return results;

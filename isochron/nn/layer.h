@@ -132,6 +132,9 @@ class Layer : public std::enable_shared_from_this<Layer> {
 
   // Penalties of the weights' regularisers, and what add_loss() was given in the last call; pending.
   std::vector<Tensor> losses() const;
+  // Adds the penalty of the activity_regularizer, if there is one, on what a call gave: each output's divided by the
+  // number of its examples, as in Keras. Calls do it themselves; for layers that run parts of another one.
+  void penalize_activity(const std::vector<Tensor>& outputs);
   // Weights with a constraint, to be applied after each update.
   std::vector<std::pair<Variable, Constraint>> constrained_weights() const;
 
@@ -147,10 +150,13 @@ class Layer : public std::enable_shared_from_this<Layer> {
   // stored.
   Tensor wide(const Tensor& x, DType own) const;
   Tensor given_on(const Tensor& y) const;
-  // Name and policy out of a layer's options.
+  // The penalty on what the layer gives.
+  void set_activity_regularizer(Regularizer regularizer) { activity_regularizer_ = std::move(regularizer); }
+  // Name, policy and activity_regularizer out of a layer's options.
   template <class Options>
   void take_common(const Options& options) {
     set_name(options.name);
+    if constexpr (requires { options.activity_regularizer; }) set_activity_regularizer(options.activity_regularizer);
     if (options.dtype_policy.empty()) return;
     set_dtype_policy(options.dtype_policy);
     own_policy_ = true;
@@ -188,6 +194,7 @@ class Layer : public std::enable_shared_from_this<Layer> {
   mutable std::string name_;
   std::vector<Weight> weights_;
   std::vector<std::shared_ptr<Layer>> sublayers_;
+  Regularizer activity_regularizer_;
   mutable std::vector<Value> added_losses_;  // not handles: what nobody asks for is not computed
   Shape input_shape_;
   bool built_ = false;

@@ -24,9 +24,9 @@ void add_builtin_kinds<Layer>() {
                SpatialDropout2D, SpatialDropout3D, GaussianNoise, GaussianDropout, AlphaDropout)
   ISO_FOR_EACH(ISO_KIND, ReLU, LeakyReLU, ELU, PReLU, Softmax, Permute, RepeatVector, Identity, Attention,
                AdditiveAttention, GroupQueryAttention, SpectralNormalization, ConvLSTM1D, ConvLSTM2D, ConvLSTM3D,
-               ActivityRegularization)
+               ActivityRegularization, EinsumDense)
   ISO_FOR_EACH(ISO_KIND, Resizing, CenterCrop, RandomCrop, RandomFlip, RandomRotation, RandomZoom, RandomTranslation,
-               RandomContrast, Discretization, CategoryEncoding)
+               RandomContrast, RandomBrightness, Discretization, CategoryEncoding)
 #undef ISO_KIND
   add_builtin_kind(kind_of<Layer, Input>("InputLayer"));
   add_builtin_kind(sequential_kind());

@@ -9,6 +9,7 @@
 #include "isochron/nn/conv_lstm.h"
 #include "isochron/nn/dense.h"
 #include "isochron/nn/dropout.h"
+#include "isochron/nn/einsum_dense.h"
 #include "isochron/nn/embedding.h"
 #include "isochron/nn/hashing.h"
 #include "isochron/nn/image_layers.h"

@@ -152,7 +152,7 @@ Tensor sparse_categorical_crossentropy(const Tensor& y_true, const Tensor& y_pre
     fail<ShapeError>(kName,
                      "labels must be {} for predictions {}, got {}; use categorical_crossentropy for one-hot targets",
                      rows, y_pred.shape(), y_true.shape());
-  if (labels.dtype() == DType::boolean || is_floating(labels.dtype())) labels = cast(labels, DType::int64);
+  if (labels.dtype() == DType::boolean) labels = cast(labels, DType::int64);
   // Probabilities become logits by their logarithm; Keras clips them first.
   const Tensor logits = o.from_logits ? y_pred : log(clip(y_pred, kEpsilon, 1 - kEpsilon));
   if (!o.ignore_class) return sparse_softmax_cross_entropy(logits, labels);

@@ -138,7 +138,8 @@ class Model : public Layer {
   // What leads from the inputs to the outputs. ValueError when an output needs an input that is not listed, when an
   // input is not one, or when two layers have the same name.
   Model(const SymbolicTensors& inputs, const SymbolicTensors& outputs, ModelOptions options = {});
-  ISO_LAYER(Model)
+  std::string class_name() const override { return graph_ ? "Functional" : "Model"; }
+  std::shared_ptr<Layer> clone() const override { return std::make_shared<Model>(*this); }
   bool many() const override;
   Tensor call(const Tensor& x, const CallContext& context) override;
   std::vector<Tensor> call_many(const std::vector<Tensor>& inputs, const CallContext& context) override;
@@ -188,7 +189,8 @@ class Model : public Layer {
   History fit(const data::Dataset& dataset, FitOptions options = {});
   Logs evaluate(const data::Dataset& dataset, EvaluateOptions options = {});
   Tensor predict(const data::Dataset& dataset, PredictOptions options = {});
-  Logs train_on_batch(const Tensors& x, const Tensors& y, const Tensors& sample_weight = {});
+  Logs train_on_batch(const Tensors& x, const Tensors& y, const Tensors& sample_weight = {},
+                      const std::map<int64_t, double>& class_weight = {});
   Logs test_on_batch(const Tensors& x, const Tensors& y, const Tensors& sample_weight = {});
   Tensor predict_on_batch(const Tensors& x);
 

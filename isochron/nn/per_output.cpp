@@ -61,8 +61,8 @@ Tensors::Tensors(std::initializer_list<std::pair<std::string, Tensor>> named) {
 std::vector<Tensor> Tensors::in_order(const char* what, const char* argument,
                                       const std::vector<std::string>& order) const {
   if (values_.size() != order.size())
-    fail<ValueError>(what, "{} tensors as {}, the model takes {} ({})", values_.size(), argument, order.size(),
-                     joined(order));
+    fail<ValueError>(what, "{} tensor{} as {}, the model takes {} ({})", values_.size(), values_.size() == 1 ? "" : "s",
+                     argument, order.size(), joined(order));
   if (names_.empty()) return values_;
   std::vector<Tensor> sorted(order.size());
   for (size_t i = 0; i < names_.size(); ++i) sorted[place_of(what, argument, names_[i], order)] = values_[i];

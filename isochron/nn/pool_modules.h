@@ -57,26 +57,31 @@ class AdaptivePoolModule : public Module {
   bool mean_;
 };
 
-#define ISO_POOL_MODULES(n)                                                      \
-  struct MaxPool##n##d : PoolModule {                                            \
-    explicit MaxPool##n##d(Sizes kernel_size, MaxPoolOptions options = {})       \
-        : PoolModule("MaxPool" #n "d", n, kernel_size, options) {}               \
-  };                                                                             \
-  struct AvgPool##n##d : PoolModule {                                            \
-    explicit AvgPool##n##d(Sizes kernel_size, AvgPoolOptions options = {})       \
-        : PoolModule("AvgPool" #n "d", n, kernel_size, options) {}               \
-  };                                                                             \
-  struct AdaptiveAvgPool##n##d : AdaptivePoolModule {                            \
-    explicit AdaptiveAvgPool##n##d(Sizes output_size)                            \
-        : AdaptivePoolModule("AdaptiveAvgPool" #n "d", n, output_size, true) {}  \
-  };                                                                             \
-  struct AdaptiveMaxPool##n##d : AdaptivePoolModule {                            \
-    explicit AdaptiveMaxPool##n##d(Sizes output_size)                            \
-        : AdaptivePoolModule("AdaptiveMaxPool" #n "d", n, output_size, false) {} \
-  }
-ISO_POOL_MODULES(1);
-ISO_POOL_MODULES(2);
-ISO_POOL_MODULES(3);
+// `{3}` would be a module to copy as well as sizes, if lists had no constructor of their own.
+#define ISO_POOL_MODULE(Name, n, Options)                                           \
+  struct Name##n##d : PoolModule {                                                  \
+    explicit Name##n##d(Sizes kernel_size, Options options = {})                    \
+        : PoolModule(#Name #n "d", n, kernel_size, options) {}                      \
+    template <std::integral T>                                                      \
+    explicit Name##n##d(std::initializer_list<T> kernel_size, Options options = {}) \
+        : Name##n##d(Sizes(kernel_size), options) {}                                \
+  };
+#define ISO_ADAPTIVE_POOL_MODULE(Name, n, mean)                                                        \
+  struct Name##n##d : AdaptivePoolModule {                                                             \
+    explicit Name##n##d(Sizes output_size) : AdaptivePoolModule(#Name #n "d", n, output_size, mean) {} \
+    template <std::integral T>                                                                         \
+    explicit Name##n##d(std::initializer_list<T> output_size) : Name##n##d(Sizes(output_size)) {}      \
+  };
+#define ISO_POOL_MODULES(n)                          \
+  ISO_POOL_MODULE(MaxPool, n, MaxPoolOptions)        \
+  ISO_POOL_MODULE(AvgPool, n, AvgPoolOptions)        \
+  ISO_ADAPTIVE_POOL_MODULE(AdaptiveAvgPool, n, true) \
+  ISO_ADAPTIVE_POOL_MODULE(AdaptiveMaxPool, n, false)
+ISO_POOL_MODULES(1)
+ISO_POOL_MODULES(2)
+ISO_POOL_MODULES(3)
 #undef ISO_POOL_MODULES
+#undef ISO_ADAPTIVE_POOL_MODULE
+#undef ISO_POOL_MODULE
 
 }  // namespace isochron::nn

@@ -29,6 +29,7 @@ namespace isochron {
   Regularizer kernel_regularizer = {};                            \
   Regularizer recurrent_regularizer = {};                         \
   Regularizer bias_regularizer = {};                              \
+  Regularizer activity_regularizer = {};                          \
   Constraint kernel_constraint = {};                              \
   Constraint recurrent_constraint = {};                           \
   Constraint bias_constraint = {};                                \
@@ -46,8 +47,9 @@ namespace isochron {
 
 #define ISO_RECURRENT_OPTION_NAMES                                                                                  \
   use_bias, kernel_initializer, recurrent_initializer, bias_initializer, kernel_regularizer, recurrent_regularizer, \
-      bias_regularizer, kernel_constraint, recurrent_constraint, bias_constraint, dropout, recurrent_dropout, seed, \
-      return_sequences, return_state, go_backwards, stateful, unroll, dtype, dtype_policy, name
+      bias_regularizer, activity_regularizer, kernel_constraint, recurrent_constraint, bias_constraint, dropout,    \
+      recurrent_dropout, seed, return_sequences, return_state, go_backwards, stateful, unroll, dtype, dtype_policy, \
+      name
 
 struct SimpleRNNOptions {
   ActivationFunction activation = "tanh";

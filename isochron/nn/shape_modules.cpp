@@ -105,8 +105,8 @@ Tensor PixelUnshuffle::forward(Tensor x) {
   return reshape(permute_last(parts, {0, 2, 4, 1, 3}), in_front(x, {c * r * r, h / r, w / r}));
 }
 
-BorderModule::BorderModule(const char* kind, size_t axes, const Sizes& padding, double value)
-    : kind_(kind), widths_(padding.values()), value_(value) {
+BorderModule::BorderModule(const char* kind, size_t axes, const Sizes& padding, PadOptions options)
+    : kind_(kind), widths_(padding.values()), options_(std::move(options)) {
   if (widths_.size() == 1) widths_.resize(2 * axes, widths_[0]);
   if (widths_.size() != 2 * axes)
     fail<ValueError>(kind, "padding needs 1 or {} numbers, got ({})", 2 * axes, joined(widths_));
@@ -118,8 +118,15 @@ Tensor BorderModule::forward(Tensor x) {
   const size_t axes = widths_.size() / 2, rank = static_cast<size_t>(x.rank());
   if (rank < axes + 1) fail<ShapeError>(kind_, "needs at least {} axes, got {}", axes + 1, x.shape());
   std::vector<std::pair<int64_t, int64_t>> all(rank, {0, 0});
-  for (size_t i = 0; i < axes; ++i) all[rank - 1 - i] = {widths_[2 * i], widths_[2 * i + 1]};
-  return pad(x, all, value_);
+  const bool reflect = options_.mode == "reflect";
+  for (size_t i = 0; i < axes; ++i) {
+    all[rank - 1 - i] = {widths_[2 * i], widths_[2 * i + 1]};
+    const int64_t extent = x.shape()[-1 - static_cast<int>(i)], widest = std::max(widths_[2 * i], widths_[2 * i + 1]);
+    if ((reflect && widest >= extent) || (options_.mode == "circular" && widest > extent))
+      fail<ShapeError>(kind_, "borders must be {} than the image, got ({}) for {}", reflect ? "narrower" : "no wider",
+                       joined(widths_), x.shape());
+  }
+  return pad(x, all, options_);
 }
 
 Upsample::Upsample(Sizes scale_factor, UpsampleOptions options)

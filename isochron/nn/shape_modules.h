@@ -3,11 +3,13 @@
 //   nn::Sequential net{nn::Conv2d(16, 4 * 9, 3, {.padding = 1}), nn::PixelShuffle(3)};    // three times as large
 //   nn::Unflatten(1, {64, 7, 7});
 //   nn::ZeroPad2d(1);  nn::ZeroPad2d({1, 2, 0, 0});                  // left, right, top, bottom
+//   nn::ReflectionPad2d(3);                                          // the image goes on mirrored
 //   nn::Upsample(2, {.mode = "bilinear"});
 #pragma once
 
 #include "isochron/nn/module.h"
 #include "isochron/nn/spatial_layer.h"
+#include "isochron/ops/shape_ops.h"
 
 namespace isochron::nn {
 
@@ -94,25 +96,35 @@ class BorderModule : public Module {
   Tensor forward(Tensor x) override;
 
  protected:
-  // ValueError for a negative width, or as many as do not fit.
-  BorderModule(const char* kind, size_t axes, const Sizes& padding, double value);
+  // ValueError for a negative width, or as many as do not fit. Modes are those of pad(). As in PyTorch, a call with
+  // borders as wide as the image ("reflect"), or wider ("circular"), is a ShapeError.
+  BorderModule(const char* kind, size_t axes, const Sizes& padding, PadOptions options);
 
  private:
   const char* kind_;
   Extents widths_;
-  double value_;
+  PadOptions options_;
 };
-#define ISO_BORDER_MODULES(n)                                                                                 \
-  struct ZeroPad##n##d : BorderModule {                                                                       \
-    explicit ZeroPad##n##d(Sizes padding) : BorderModule("ZeroPad" #n "d", n, padding, 0) {}                  \
-  };                                                                                                          \
-  struct ConstantPad##n##d : BorderModule {                                                                   \
-    ConstantPad##n##d(Sizes padding, double value) : BorderModule("ConstantPad" #n "d", n, padding, value) {} \
+#define ISO_BORDER_MODULE(Name, n, ...)                                                                            \
+  struct Name##n##d : BorderModule {                                                                               \
+    explicit Name##n##d(const Sizes& padding) : BorderModule(#Name #n "d", n, padding, PadOptions{__VA_ARGS__}) {} \
+    template <std::integral T>                                                                                     \
+    explicit Name##n##d(std::initializer_list<T> sides) : Name##n##d(Sizes(sides)) {}                              \
+  };
+#define ISO_BORDER_MODULES(n)                                                           \
+  ISO_BORDER_MODULE(ZeroPad, n)                                                         \
+  ISO_BORDER_MODULE(ReflectionPad, n, .mode = "reflect")                                \
+  ISO_BORDER_MODULE(ReplicationPad, n, .mode = "replicate")                             \
+  ISO_BORDER_MODULE(CircularPad, n, .mode = "circular")                                 \
+  struct ConstantPad##n##d : BorderModule {                                             \
+    ConstantPad##n##d(const Sizes& padding, double value)                               \
+        : BorderModule("ConstantPad" #n "d", n, padding, PadOptions{.value = value}) {} \
   }
 ISO_BORDER_MODULES(1);
 ISO_BORDER_MODULES(2);
 ISO_BORDER_MODULES(3);
 #undef ISO_BORDER_MODULES
+#undef ISO_BORDER_MODULE
 
 struct UpsampleOptions {
   std::string mode = "nearest";  // or "linear", "bilinear", "trilinear", without align_corners
@@ -121,6 +133,9 @@ struct UpsampleOptions {
 class Upsample : public Module {
  public:
   explicit Upsample(Sizes scale_factor, UpsampleOptions options = {});
+  template <std::integral T>
+  explicit Upsample(std::initializer_list<T> scale_factor, UpsampleOptions options = {})
+      : Upsample(Sizes(scale_factor), std::move(options)) {}
   Tensor forward(Tensor x) override;
 
  private:

@@ -1,6 +1,7 @@
 // What layers over images, sequences and volumes share: sizes per spatial axis, and where the channels stand.
 #pragma once
 
+#include <concepts>
 #include <initializer_list>
 
 #include "isochron/nn/layer.h"
@@ -14,6 +15,8 @@ class Sizes {
   template <class T>
   requires std::is_integral_v<T> Sizes(T size) : values_{static_cast<int64_t>(size)} {}
   Sizes(std::initializer_list<int64_t> sizes) : values_(sizes) {}
+  template <std::integral T>
+  Sizes(std::initializer_list<T> sizes) : values_(sizes.begin(), sizes.end()) {}
   Sizes(Extents sizes) : values_(std::move(sizes)) {}
   Sizes() = default;  // none given
   const Extents& values() const { return values_; }

@@ -1,9 +1,9 @@
 // Transformers in the manner of PyTorch: layers of encoders and decoders, stacks of them, and both together.
 //
 //   nn::TransformerEncoder encoder{nn::TransformerEncoderLayer(64, 4, {.dim_feedforward = 256}), 6};
-//   Tensor memory = encoder.run(source, {.src_key_padding_mask = is_padding});
+//   Tensor memory = encoder(source, {.src_key_padding_mask = is_padding});
 //   nn::TransformerDecoder decoder{nn::TransformerDecoderLayer(64, 4), 6};
-//   Tensor y = decoder.run(target, memory, {.tgt_is_causal = true});
+//   Tensor y = decoder(target, memory, {.tgt_is_causal = true});
 //
 //   nn::Transformer model({.d_model = 64, .nhead = 4, .num_encoder_layers = 3, .batch_first = true});
 //   Tensor y = model(source, target, {.tgt_mask = nn::Transformer::generate_square_subsequent_mask(length)});
@@ -76,6 +76,8 @@ class TransformerEncoderLayer : public TransformerModuleLayer {
   TransformerEncoderLayer(int64_t d_model, int64_t nhead, TransformerModuleOptions options = {});
   Tensor forward(Tensor x) override { return run(x); }
   Tensor run(const Tensor& x, const EncoderCall& call = {});
+  using Module::operator();
+  Tensor operator()(const Tensor& x, const EncoderCall& call) { return run(x, call); }
   // Another layer like this one, with weights of its own that start at the values of this one's.
   TransformerEncoderLayer another() const { return another_of<TransformerEncoderLayer>(); }
 };
@@ -90,6 +92,9 @@ class TransformerDecoderLayer : public TransformerModuleLayer {
  public:
   TransformerDecoderLayer(int64_t d_model, int64_t nhead, TransformerModuleOptions options = {});
   Tensor run(const Tensor& x, const Tensor& memory, const DecoderCall& call = {});
+  Tensor operator()(const Tensor& x, const Tensor& memory, const DecoderCall& call = {}) {
+    return run(x, memory, call);
+  }
   TransformerDecoderLayer another() const { return another_of<TransformerDecoderLayer>(); }
 
   MultiheadAttention multihead_attn;
@@ -119,16 +124,30 @@ class TransformerStack : public Module {
   std::optional<LayerNorm> norm_;
 };
 
+// What EncoderCall says, by the names that PyTorch has for a stack of layers.
+struct EncoderStackCall {
+  Tensor mask = {};                  // as attn_mask
+  Tensor src_key_padding_mask = {};  // (N, S)
+  bool is_causal = false;
+};
+
 class TransformerEncoder : public TransformerStack<TransformerEncoderLayer> {
  public:
   TransformerEncoder(const TransformerEncoderLayer& layer, int64_t num_layers, std::optional<LayerNorm> norm = {});
   Tensor forward(Tensor x) override { return run(x); }
   Tensor run(const Tensor& x, const EncoderCall& call = {});
+  using Module::operator();
+  Tensor operator()(const Tensor& x, const EncoderStackCall& call) {
+    return run(x, {call.mask, call.src_key_padding_mask, call.is_causal});
+  }
 };
 class TransformerDecoder : public TransformerStack<TransformerDecoderLayer> {
  public:
   TransformerDecoder(const TransformerDecoderLayer& layer, int64_t num_layers, std::optional<LayerNorm> norm = {});
   Tensor run(const Tensor& x, const Tensor& memory, const DecoderCall& call = {});
+  Tensor operator()(const Tensor& x, const Tensor& memory, const DecoderCall& call = {}) {
+    return run(x, memory, call);
+  }
 };
 
 struct TransformerOptions {

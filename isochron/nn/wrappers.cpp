@@ -61,6 +61,13 @@ std::pair<RecurrentResult, RecurrentResult> Bidirectional::both_ways(const std::
       b.output = where(seen, b.output, 0);
     }
   }
+  const auto penalize = [](RecurrentLayer& way, const RecurrentResult& result) {
+    std::vector<Tensor> outputs{result.output};
+    if (way.settings().return_state) outputs.insert(outputs.end(), result.states.begin(), result.states.end());
+    way.penalize_activity(outputs);
+  };
+  penalize(*forward_, a);
+  penalize(*backward_, b);
   return {std::move(a), std::move(b)};
 }
 

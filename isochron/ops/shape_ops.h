@@ -1,8 +1,10 @@
 // Ops that move elements without computing on them.
 //
 //   reshape(x, {-1, 784});  transpose(x);  concat({a, b}, 1);  slice(x, {0, 1}, {2, 3});  pad(x, {{1, 1}, {0, 0}});
+//   pad(x, {{0, 0}, {2, 2}}, {.mode = "reflect"});
 #pragma once
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -35,6 +37,15 @@ Tensor slice(const Operand& x, const std::vector<int64_t>& begin, const std::vec
              const std::vector<int64_t>& step = {});
 // (before, after) elements of `value` per axis.
 Tensor pad(const Operand& x, const std::vector<std::pair<int64_t, int64_t>>& widths, double value = 0);
+// The same by a mode, as NumPy or PyTorch call it: "constant"; "reflect" (the inside mirrored at the last element,
+// which is not repeated), "symmetric" (mirrored behind it), "replicate" or "edge" (the last element), "circular" or
+// "wrap" (from the other end). Wider than the axis the pattern goes on. ValueError for another mode or a negative
+// width, ShapeError where there is nothing to repeat.
+struct PadOptions {
+  std::string mode = "constant";
+  double value = 0;  // of the mode "constant"
+};
+Tensor pad(const Operand& x, const std::vector<std::pair<int64_t, int64_t>>& widths, const PadOptions& options);
 Tensor tile(const Operand& x, const std::vector<int64_t>& repeats);
 Tensor repeat(const Operand& x, int64_t count, int64_t axis);
 Tensor flip(const Operand& x, const std::vector<int64_t>& axes = {});

@@ -46,7 +46,8 @@ void need_distribution(const RuleContext& c) {
 
 void need_labels(const RuleContext& c) {
   need_rows(c);
-  if (!is_integral(c.dtype(1))) fail<DTypeError>(c.op, "labels must be integers, got {}", c.dtype(1));
+  if (!is_integral(c.dtype(1)) && c.dtype(1) != DType::float32 && c.dtype(1) != DType::float64)
+    fail<DTypeError>(c.op, "labels must be integers, got {}", c.dtype(1));
   if (c.shape(1) != rows_of(c.shape(0)))
     fail<ShapeError>(c.op, "labels must be {} for logits {}, got {}", rows_of(c.shape(0)), c.shape(0), c.shape(1));
 }
@@ -158,7 +159,8 @@ const Op& kSparseCrossEntropyBackward =
                    const Tensor s = softmax(g.input(0));
                    Gradients out(4);
                    if (g.wanted(0)) out[0] = apply(kSoftmaxBackward, {d * weight, s});
-                   if (g.wanted(3)) out[3] = sum(d * (s - one_hot(g.input(1), s.dim(-1), s.dtype())), {-1});
+                   if (g.wanted(3))
+                     out[3] = sum(d * (s - one_hot(cast(g.input(1), DType::int64), s.dim(-1), s.dtype())), {-1});
                    return out;
                  },
                  .cost = exponential_cost});
@@ -204,8 +206,8 @@ Tensor sparse_softmax_cross_entropy(const Operand& logits, const Operand& labels
   const Tensor x = widened(logits);
   Tensor y = labels.tensor(DType::int64);
   if (y.rank() == x.rank() && y.rank() > 0 && y.dim(-1) == 1 && x.dim(-1) != 1) y = squeeze(y, {-1});
-  // Labels that were loaded as floats are still whole numbers.
-  if (is_floating(y.dtype())) y = cast(y, DType::int64);
+  // Labels that were loaded as floats are read as they are, so that a fraction among them is found.
+  if (is_floating(y.dtype()) && size_of(y.dtype()) == 2) y = cast(y, DType::float32);
   return narrowed(apply(kSparseCrossEntropy, {x, y}, {}, logits.where()), logits);
 }
 

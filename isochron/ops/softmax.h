@@ -16,8 +16,8 @@ Tensor log_softmax(const Operand& x, int64_t axis = -1);
 
 // -sum(probabilities * log_softmax(logits)) per row: (…, C), (…, C) -> (…).
 Tensor softmax_cross_entropy(const Operand& logits, const Operand& probabilities);
-// -log_softmax(logits)[label] per row: (…, C), (…) or (…, 1) -> (…). ValueError naming the row when a label is not in
-// [0, C).
+// -log_softmax(logits)[label] per row: (…, C), (…) or (…, 1) -> (…). ValueError naming row and value when a label is
+// not in [0, C), or not a whole number; labels may be floats.
 Tensor sparse_softmax_cross_entropy(const Operand& logits, const Operand& labels);
 
 }  // namespace isochron

@@ -28,6 +28,12 @@ const std::vector<double>& entry(const char* scheduler, const SchedulerState& st
   return found->second;
 }
 
+void need_one_of(const char* scheduler, const char* what, const std::string& given,
+                 const std::vector<std::string_view>& known) {
+  if (std::find(known.begin(), known.end(), given) == known.end())
+    fail<ValueError>(scheduler, "unknown {} \"{}\"{}", what, given, did_you_mean(given, known));
+}
+
 double cosine(double share) { return (1 + std::cos(std::numbers::pi * share)) / 2; }
 
 }  // namespace
@@ -183,6 +189,28 @@ double OneCycleLR::rate(int64_t epoch, double, double, size_t) const {
   return schedule_.value_at(epoch);
 }
 
+CyclicLR::CyclicLR(const Optimizer& optimizer, CyclicLROptions options)
+    : LRScheduler("CyclicLR", optimizer), options_(std::move(options)) {
+  need_positive("CyclicLR", "step_size_up", options_.step_size_up);
+  need_positive("CyclicLR", "step_size_down", options_.step_size_down.value_or(1));
+  if (!options_.scale_fn) need_one_of("CyclicLR", "mode", options_.mode, {"triangular", "triangular2", "exp_range"});
+  need_one_of("CyclicLR", "scale_mode", options_.scale_mode, {"cycle", "iterations"});
+  std::fill(base_.begin(), base_.end(), options_.base_lr);
+  begin();
+}
+double CyclicLR::height(double cycle, double step) const {
+  if (options_.scale_fn) return options_.scale_fn(options_.scale_mode == "cycle" ? cycle : step);
+  if (options_.mode == "triangular2") return std::pow(2, 1 - cycle);
+  return options_.mode == "exp_range" ? std::pow(options_.gamma, step) : 1;
+}
+double CyclicLR::rate(int64_t epoch, double, double base, size_t) const {
+  const auto up = static_cast<double>(options_.step_size_up), step = static_cast<double>(epoch);
+  const double total = up + static_cast<double>(options_.step_size_down.value_or(options_.step_size_up));
+  const double cycle = std::floor(1 + step / total), at = step - (cycle - 1) * total;
+  const double share = at <= up ? at / up : (total - at) / (total - up);
+  return base + (options_.max_lr - base) * share * height(cycle, step);
+}
+
 SequentialLR::SequentialLR(const Optimizer& optimizer, std::vector<std::shared_ptr<LRScheduler>> schedulers,
                            std::vector<int64_t> milestones)
     : LRScheduler("SequentialLR", optimizer), schedulers_(std::move(schedulers)), milestones_(std::move(milestones)) {
@@ -233,12 +261,8 @@ void SequentialLR::load_state_dict(const SchedulerState& state) {
 ReduceLROnPlateau::ReduceLROnPlateau(const Optimizer& optimizer, ReduceLROnPlateauOptions options)
     : optimizer_(optimizer), options_(std::move(options)) {
   constexpr const char* kName = "ReduceLROnPlateau";
-  const auto one_of = [&](const char* what, const std::string& given, const char* a, const char* b) {
-    if (given != a && given != b)
-      fail<ValueError>(kName, "unknown {} \"{}\"{}", what, given, did_you_mean(given, {a, b}));
-  };
-  one_of("mode", options_.mode, "min", "max");
-  one_of("threshold_mode", options_.threshold_mode, "rel", "abs");
+  need_one_of(kName, "mode", options_.mode, {"min", "max"});
+  need_one_of(kName, "threshold_mode", options_.threshold_mode, {"rel", "abs"});
   if (!(options_.factor < 1)) fail<ValueError>(kName, "factor must be below 1, got {}", options_.factor);
   best_ = std::numeric_limits<double>::infinity() * (options_.mode == "min" ? 1 : -1);
 }

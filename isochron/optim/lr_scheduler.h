@@ -4,7 +4,7 @@
 //   optim::lr_scheduler::StepLR scheduler(optimizer, 30, 0.1);
 //   for (int epoch = 0; epoch < 100; ++epoch) {
 //     train_one_epoch();
-//     scheduler.step();                          // once an epoch (OneCycleLR: once a batch)
+//     scheduler.step();                          // once an epoch (OneCycleLR, CyclicLR: once a batch)
 //   }
 //   optim::lr_scheduler::ReduceLROnPlateau plateau(optimizer, {.factor = 0.5, .patience = 5});
 //   plateau.step(validation_loss);
@@ -18,6 +18,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -208,6 +209,35 @@ class OneCycleLR : public LRScheduler {
  private:
   int64_t total_;
   OneCycle schedule_;
+};
+
+struct CyclicLROptions {
+  double base_lr = 0, max_lr = 0;
+  int64_t step_size_up = 2000;
+  std::optional<int64_t> step_size_down = {};  // none: step_size_up
+  // "triangular"; "triangular2": half as high every cycle; "exp_range": gamma^step as high.
+  std::string mode = "triangular";
+  double gamma = 1;
+  // In place of the mode: the height at a cycle (from 1 on), or at a step, as scale_mode says.
+  std::function<double(double)> scale_fn = {};
+  std::string scale_mode = "cycle";  // or "iterations"
+};
+// From base_lr up to max_lr in a line and back, again and again, a step a batch; of all groups alike. Momentum is not
+// cycled: cycle_momentum=False of PyTorch.
+//
+//   CyclicLR scheduler(optimizer, {.base_lr = 1e-3, .max_lr = 1e-1, .step_size_up = 4 * batches, .mode =
+//   "triangular2"});
+class CyclicLR : public LRScheduler {
+ public:
+  // ValueError unless step sizes are positive and the modes are known.
+  CyclicLR(const Optimizer& optimizer, CyclicLROptions options);
+
+ protected:
+  double rate(int64_t epoch, double now, double base, size_t group) const override;
+
+ private:
+  double height(double cycle, double step) const;
+  CyclicLROptions options_;
 };
 
 // One scheduler after the other: the i-th until epoch milestones[i]. They act on one optimizer, and only through this.

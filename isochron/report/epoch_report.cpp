@@ -140,7 +140,8 @@ EpochReport::EpochReport(const RunRecord& run)
   files_ = epoch_files(run);
   if (epochs_.empty()) return;
   const std::span<const Epoch> usual = std::span(epochs_).subspan(epochs_.size() > 1 ? 1 : 0);
-  const double whole = quantiles(usual, [](const Epoch& e) { return e.seconds; }).median;
+  double whole = 0;
+  for (const Epoch& epoch : usual) whole += epoch.seconds;
   for (const auto& [name, seconds] : epochs_.front().callbacks) {
     const auto time_in = [&name = name](const Epoch& e) {
       const auto found = e.callbacks.find(name);
@@ -149,8 +150,7 @@ EpochReport::EpochReport(const RunRecord& run)
     // Not the median: saving every fifth epoch is a cost of all of them.
     double all = 0;
     for (const Epoch& epoch : usual) all += time_in(epoch);
-    const double mean = all / static_cast<double>(usual.size());
-    callbacks_.push_back({name, mean, whole > 0 ? mean / whole : 0});
+    callbacks_.push_back({name, all / static_cast<double>(usual.size()), whole > 0 ? all / whole : 0});
   }
   std::stable_sort(callbacks_.begin(), callbacks_.end(),
                    [](const CallbackTime& a, const CallbackTime& b) { return a.seconds > b.seconds; });

@@ -36,7 +36,7 @@ class EpochReport {
  private:
   struct CallbackTime {
     std::string name;
-    double seconds, share;  // of a typical epoch
+    double seconds, share;  // of an epoch, in the mean over all but the first
   };
   std::string first_epoch_sentence() const;
 

@@ -78,6 +78,11 @@ RunComparison::RunComparison(const RunRecord& before, const RunRecord& after) {
   }
 }
 
+bool RunComparison::judges() const {
+  return std::any_of(figures_.begin(), figures_.end(),
+                     [](const ComparedFigure& figure) { return figure.judged && figure.change(); });
+}
+
 double RunComparison::worst() const {
   double worst = 0;
   for (const ComparedFigure& figure : figures_)

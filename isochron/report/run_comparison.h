@@ -28,7 +28,9 @@ class RunComparison {
   RunComparison(const RunRecord& before, const RunRecord& after);
 
   const std::vector<ComparedFigure>& figures() const { return figures_; }
-  // The largest growth among the judged figures (epochs, steps, memory); 0 when none grew.
+  // Whether there is a judged figure (epochs, steps, memory) that both runs tell.
+  bool judges() const;
+  // The largest growth among them; 0 when none grew.
   double worst() const;
   // One sentence: how epochs changed and which phases did it.
   std::string sentence() const;

@@ -113,9 +113,10 @@ Tensor Model::predict(const Tensors& x, PredictOptions options) {
 
 namespace {
 Logs on_batch(Model& model, StepKind kind, const char* what, const Tensors& x, const Tensors& y,
-              const Tensors& sample_weight) {
+              const Tensors& sample_weight, const std::map<int64_t, double>& class_weight = {}) {
   TrainingState& state = compiled(model, what);
-  const Columns columns = columns_of(model, what, x, y, sample_weight);
+  Columns columns = columns_of(model, what, x, y, sample_weight);
+  if (!class_weight.empty()) columns.weight = {class_weights(what, columns, class_weight)};
   state.reset_metrics();
   state.clear_bad_loss();
   state.step(kind, columns, Feed::sliced, 0, columns.rows(), nullptr, {}, what);
@@ -123,8 +124,9 @@ Logs on_batch(Model& model, StepKind kind, const char* what, const Tensors& x, c
 }
 }  // namespace
 
-Logs Model::train_on_batch(const Tensors& x, const Tensors& y, const Tensors& sample_weight) {
-  return on_batch(*this, StepKind::train, "train_on_batch", x, y, sample_weight);
+Logs Model::train_on_batch(const Tensors& x, const Tensors& y, const Tensors& sample_weight,
+                           const std::map<int64_t, double>& class_weight) {
+  return on_batch(*this, StepKind::train, "train_on_batch", x, y, sample_weight, class_weight);
 }
 Logs Model::test_on_batch(const Tensors& x, const Tensors& y, const Tensors& sample_weight) {
   return on_batch(*this, StepKind::test, "test_on_batch", x, y, sample_weight);

@@ -12,6 +12,7 @@
 #include "isochron/base/log.h"
 #include "isochron/base/memory_info.h"
 #include "isochron/base/seconds_text.h"
+#include "isochron/base/threads.h"
 #include "isochron/exec/executable.h"
 #include "isochron/exec/workspace.h"
 #include "isochron/nn/model.h"
@@ -106,8 +107,12 @@ int64_t MemoryNeed::present() const {
 }
 
 MemoryRoom room_now(const MemoryNeed& need) {
+  // What is there already counts as taken, as far as it was touched; and a run takes more than the table tells: code,
+  // stacks, plans, the records of where time goes.
+  constexpr int64_t kBeside = int64_t{16} << 20;
   const AvailableMemory available = available_memory();
-  return {available.bytes + need.present(), available.limited_by_group ? "the control group" : "the machine"};
+  const int64_t bytes = available.bytes + std::min(need.present(), private_resident_bytes()) - kBeside;
+  return {std::max<int64_t>(0, bytes), available.limited_by_group ? "the control group" : "the machine"};
 }
 
 MemoryNeed memory_need(const Model& model, const Optimizer* optimizer, Executable& plan,
@@ -144,7 +149,7 @@ MemoryNeed memory_need(const Model& model, const Optimizer* optimizer, Executabl
           stored += graph.spec(in).bytes();
     }
   }
-  const int64_t working = plan.arena_bytes();
+  const int64_t working = plan.working_bytes(get_num_threads());
   need.gradients.at_once = std::min({stored, need.gradients.bytes, working});
   const int64_t workspace_now = static_cast<int64_t>(workspace_bytes());
   need.gradients.present = std::min(need.gradients.at_once, workspace_now);

@@ -148,9 +148,10 @@ std::string ProgressLine::line(int64_t step, const Logs& logs, bool finished) co
   // As Keras does: a learning rate of 1e-5 is not 0.0000.
   constexpr double kLeastPlain = 1e-3;
   for (const auto& [name, value] : logs)
-    text += fmt::format(
-        " - {}: {}", name,
-        std::abs(value) > kLeastPlain || value == 0 ? fmt::format("{:.4f}", value) : fmt::format("{:.4e}", value));
+    text += fmt::format(" - {}: {}", name,
+                        std::isnan(value)                             ? "nan"  // whatever its sign
+                        : std::abs(value) > kLeastPlain || value == 0 ? fmt::format("{:.4f}", value)
+                                                                      : fmt::format("{:.4e}", value));
   return text;
 }
 

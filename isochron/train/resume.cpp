@@ -51,12 +51,16 @@ Checkpoint Resume::take() {
   return out;
 }
 
-std::string Resume::sentence(int epochs, int64_t step, bool stopped) const {
+std::string Resume::sentence(int epochs, int64_t step, std::optional<int64_t> steps, bool stopped) const {
+  if (step > 0 && info_.epoch >= epochs)
+    return fmt::format("resumed from {}: it is in epoch {}, beyond the {} asked for; nothing is left to train",
+                       info_.path, info_.epoch + 1, epochs);
   if (stopped || info_.epoch >= epochs)
     return fmt::format("resumed from {}: training had ended after epoch {}", info_.path, info_.epoch);
   const double seconds = static_cast<double>(spent_ns_ + monotonic_ns() - begin_ns_) * 1e-9;
-  std::string text = fmt::format("resumed from {}: epoch {}, step {}, {}", info_.path, info_.epoch + 1, step + 1,
-                                 seconds_text(seconds));
+  const std::string place = steps && step >= *steps ? "after its last step" : fmt::format("step {}", step + 1);
+  std::string text =
+      fmt::format("resumed from {}: epoch {}, {}, {}", info_.path, info_.epoch + 1, place, seconds_text(seconds));
   if (info_.threads != get_num_threads())
     text += fmt::format(" (saved with {} threads, now {}: the same training, to rounding)", info_.threads,
                         get_num_threads());

@@ -19,8 +19,8 @@ class Resume {
   int64_t step() const { return info_.step; }
   Checkpoint take();
   // "resumed from run/ckpt-0006: epoch 7, step 412, 3 ms", after the state has been restored and `step` steps of that
-  // epoch need not be done again.
-  std::string sentence(int epochs, int64_t step, bool stopped) const;
+  // epoch, of `steps` if that is known, need not be done again.
+  std::string sentence(int epochs, int64_t step, std::optional<int64_t> steps, bool stopped) const;
 
  private:
   bool look_in(const std::string& path, bool must);

@@ -89,7 +89,7 @@ void Trainer::run_epochs(Timeline& timeline) {
   });
   epoch_ = options_.initial_epoch;
   if (resume_.found()) epoch_ = resume_.epoch();
-  if (resume_.step() == 0) restore();
+  if (resume_.step() == 0 || epoch_ >= options_.epochs) restore();
   while (epoch_ < options_.epochs && !model_.stop_training) {
     if (rehearsal_) rehearsal_->epoch_begins();
     timeline.begin_epoch(epoch_ + 1);

@@ -106,7 +106,7 @@ void Trainer::restore() {
   history_.restore(state.part("history"));
   restore_callback_states(state, options_.callbacks);
   restore_random_state(state);
-  progress_.say(resume_.sentence(options_.epochs, step_, model_.stop_training));
+  progress_.say(resume_.sentence(options_.epochs, step_, planned_steps(), model_.stop_training));
 }
 
 void Trainer::complete_record(RunRecord record) {

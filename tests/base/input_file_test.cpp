@@ -127,6 +127,7 @@ TEST(Crc32c, KnownValues) {
     const std::string_view part = std::string_view(text).substr(3, n);
     EXPECT_EQ(crc32c(part), crc32c_by_table(part));
     EXPECT_EQ(crc32c(part.substr(n / 2), crc32c(part.substr(0, n / 2))), crc32c(part));
+    EXPECT_EQ(crc32c_joined(crc32c(part.substr(0, n / 3)), crc32c(part.substr(n / 3)), n - n / 3), crc32c(part));
   }
 }
 

@@ -102,6 +102,14 @@ TEST(Weights, KerasFilesOfLayersInLayersAreReadAndWritten) {
   });
 }
 
+TEST(Weights, KerasFilesOfEinsumsAreReadAndWritten) {
+  expect_read_and_written("keras_einsum", [] {
+    const Input x({3, 4});
+    const SymbolicTensor y = EinsumDense("abc,cde->abde", {-1, 2, 3}, {.activation = "tanh", .bias_axes = "de"})(x);
+    return Model(x, EinsumDense("...de,def->...f", 5, {.bias_axes = "f"})(y));
+  });
+}
+
 TEST(Weights, TorchFilesGiveTorchPredictions) {
   TorchNet net;
   net.load_weights(committed("torch_net.safetensors"));

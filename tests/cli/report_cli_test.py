@@ -63,6 +63,20 @@ class Report(unittest.TestCase):
         (self.folder / "cut.json").write_text((self.folder / "a.json").read_text()[:100])
         self.assertEqual(isochron("report", self.folder / "cut.json").returncode, 2)
 
+    def test_what_is_no_run(self):
+        letter = self.folder / "letter.txt"
+        letter.write_text("Dear reader,\nthis is no log.\n")
+        for arguments in (("report", letter), ("report", letter, "--html", self.folder / "no.html"), ("compare", self.folder / "a.json", letter)):
+            out = isochron(*arguments)
+            self.assertEqual(out.returncode, 2)
+            self.assertIn("nothing of a training run", out.stderr)
+        self.assertFalse((self.folder / "no.html").exists())
+        # Something of a run, and nothing to judge by: a guard must not pass.
+        letter.write_text("RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n")
+        out = isochron("compare", self.folder / "a.json", letter, "--fail-above", 10)
+        self.assertEqual(out.returncode, 2)
+        self.assertIn("--fail-above", out.stderr)
+
     def test_bench_refuses_options_that_would_change_nothing(self):
         for workload, option in (("lengths", "--record"), ("soak", "--trace"), ("pipeline-csv", "--estimate"), ("linreg", "--folder")):
             value = [] if option == "--estimate" else [self.folder / "file"]

@@ -208,7 +208,7 @@ TEST(Functional, SaysWhatIsWrong) {
   EXPECT_EQ(model.get_layer(-1)->name(), "z");
   model.compile({.loss = "mse"});
   const Tensor x = ones({4, 3}), t = ones({4, 2});
-  EXPECT_ERROR(model.fit(x, {t, t}, {.verbose = 0}), ValueError, "1 tensors as x, the model takes 2 (a, b)");
+  EXPECT_ERROR(model.fit(x, {t, t}, {.verbose = 0}), ValueError, "1 tensor as x, the model takes 2 (a, b)");
   EXPECT_ERROR(model.fit({{"a", x}, {"c", x}}, {t, t}, {.verbose = 0}), ValueError, "x names \"c\"");
   EXPECT_ERROR(model.fit({x, ones({5, 3})}, {t, t}, {.verbose = 0}), ShapeError, "same number of rows");
   EXPECT_ERROR(model({x}), ValueError, "takes 2 inputs (a, b), got 1");

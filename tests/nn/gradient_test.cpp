@@ -9,6 +9,7 @@
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/random.h"
 #include "isochron/ops/reduce.h"
+#include "isochron/ops/shape_ops.h"
 #include "reference.h"
 
 namespace isochron {
@@ -95,6 +96,36 @@ TEST(LayerGradient, OfConvolutionsOverTime) {
   EXPECT_EQ(variables.size(), 3u);
   variables.push_back(x);
   expect_gradients([&] { return sum(square(layer(x))); }, variables);
+}
+
+TEST(LayerGradient, OfAnEinsum) {
+  set_seed(15);
+  EinsumDense layer("abc,cde->abed", {-1, 3, 2},
+                    {.activation = "tanh",
+                     .bias_axes = "ed",
+                     .bias_initializer = "random_normal",
+                     .activity_regularizer = l2(0.3),
+                     .dtype = DType::float64});
+  const Variable x = input({2, 3, 4});
+  layer(x);
+  std::vector<Variable> variables = layer.trainable_variables();
+  EXPECT_EQ(variables.size(), 2u);
+  variables.push_back(x);
+  expect_gradients(
+      [&] {
+        const Tensor y = layer(x);
+        return sum(square(y)) + layer.losses().at(0);
+      },
+      variables);
+}
+
+TEST(LayerGradient, OfBordersMadeOfTheInside) {
+  const Variable x = input({2, 3, 4});
+  const Tensor weight = random_normal({2, 8, 9}, 0, 1, {.seed = 4, .dtype = DType::float64});
+  for (const char* mode : {"constant", "reflect", "symmetric", "replicate", "circular"}) {
+    SCOPED_TRACE(mode);
+    expect_gradients([&] { return sum(square(pad(x, {{0, 0}, {4, 1}, {2, 3}}, {.mode = mode})) * weight); }, {x});
+  }
 }
 
 TEST(LayerGradient, DroppedElementsHaveNone) {

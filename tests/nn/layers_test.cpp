@@ -257,16 +257,16 @@ TEST(AddedLosses, OfASharedLayerCountOnceACall) {
   EXPECT_EQ(model.losses().size(), 2u);
 }
 
-// y = x w with w = 3 and x = 1, 2: the loss is mean((y - 0)^2) + 0.5 sum|y| + 0.1 sum y^2 = 22.5 + 4.5 + 4.5.
+// y = x w with w = 3 and x = 1, 2: the loss is mean((y - 0)^2) + (0.5 sum|y| + 0.1 sum y^2) / 2 = 22.5 + 2.25 + 2.25.
 TEST(AddedLosses, ArePartOfTheLossThatIsTrained) {
   Sequential model{Input({1}), Dense(1, {.use_bias = false, .kernel_initializer = initializers::constant(3)}),
                    ActivityRegularization({.l1 = 0.5, .l2 = 0.1})};
   model.compile({.optimizer = SGD(0.01), .loss = "mse"});
   const Tensor x = tensor({{1.f}, {2.f}}), y = zeros({2, 1}).eval();
-  EXPECT_NEAR(model.evaluate(x, y, {.verbose = 0})[0].second, 31.5, 1e-4);
-  EXPECT_NEAR(model.train_on_batch(x, y)[0].second, 31.5, 1e-4);
-  // The slope is 5 w + 0.5 * 3 + 0.1 * 2 * 5 w = 15 + 1.5 + 3.
-  EXPECT_NEAR(model.get_weights()[0].item(), 3 - 0.01 * 19.5, 1e-5);
+  EXPECT_NEAR(model.evaluate(x, y, {.verbose = 0})[0].second, 27, 1e-4);
+  EXPECT_NEAR(model.train_on_batch(x, y)[0].second, 27, 1e-4);
+  // The slope is 5 w + (0.5 * 3 + 0.1 * 2 * 5 w) / 2 = 15 + 0.75 + 1.5.
+  EXPECT_NEAR(model.get_weights()[0].item(), 3 - 0.01 * 17.25, 1e-5);
   const History history = model.fit(x, y, {.epochs = 3, .batch_size = 1, .verbose = 0});
   EXPECT_LT(history["loss"].back(), history["loss"].front());
 }

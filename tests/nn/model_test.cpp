@@ -87,6 +87,14 @@ TEST(Model, SummaryIsKerasTable) {
   EXPECT_THAT(unbuilt.summary(), testing::HasSubstr("0 (unbuilt)"));
 }
 
+TEST(Model, SummaryNamesNestedModelsAsKerasDoes) {
+  const Input in({3});
+  Model inner(in, Dense(4)(in), {.name = "inner"});
+  Sequential outer{Input({3}), inner, Sequential({Dense(2)}, {.name = "tail"})};
+  EXPECT_THAT(outer.summary(), testing::HasSubstr("inner (Functional)"));
+  EXPECT_THAT(outer.summary(), testing::HasSubstr("tail (Sequential)"));
+}
+
 TEST(Model, TrainsWithEveryLayerAndKeepsItsConstraints) {
   set_seed(6);
   const Tensor x = random_normal({128, 4}, 3, 2, {.seed = 1}).eval(), y = sum(x, {1}, true).eval();

@@ -64,7 +64,7 @@ std::map<std::string, Case> spatial_cases() {
       {"conv_transpose2d", plain(ConvTranspose2d(4, 2, 4, {.stride = 2, .padding = 1, .dtype = kReal}))},
       {"conv_transpose2d_groups", plain(ConvTranspose2d(4, 6, 3, {.groups = 2, .dilation = 2, .dtype = kReal}))},
       {"conv_transpose3d", plain(ConvTranspose3d(2, 3, 2, {.stride = 2, .bias = false, .dtype = kReal}))},
-      {"max_pool1d", plain(MaxPool1d(3, {.stride = 2}))},
+      {"max_pool1d", plain(MaxPool1d({3}, {.stride = 2}))},
       {"max_pool2d", plain(MaxPool2d(3, {.stride = 2, .padding = 1, .ceil_mode = true}))},
       {"max_pool3d", plain(MaxPool3d(2))},
       {"avg_pool1d", plain(AvgPool1d(2, {.padding = 1}))},
@@ -72,7 +72,7 @@ std::map<std::string, Case> spatial_cases() {
       {"avg_pool2d_inside",
        plain(AvgPool2d(3, {.stride = 2, .padding = 1, .ceil_mode = true, .count_include_pad = false}))},
       {"avg_pool3d", plain(AvgPool3d(2, {.stride = 1}))},
-      {"adaptive_avg_pool1d", plain(AdaptiveAvgPool1d(3))},
+      {"adaptive_avg_pool1d", plain(AdaptiveAvgPool1d({3}))},
       {"adaptive_avg_pool2d", plain(AdaptiveAvgPool2d({2, 3}))},
       {"adaptive_avg_pool2d_even", plain(AdaptiveAvgPool2d(2))},
       {"adaptive_avg_pool3d", plain(AdaptiveAvgPool3d(1))},
@@ -85,6 +85,13 @@ std::map<std::string, Case> spatial_cases() {
       {"pixel_unshuffle", plain(PixelUnshuffle(3))},
       {"zero_pad2d", plain(ZeroPad2d({1, 2, 0, 3}))},
       {"constant_pad1d", plain(ConstantPad1d(2, 1.5))},
+      {"reflection_pad1d", plain(ReflectionPad1d({2, 1}))},
+      {"reflection_pad2d", plain(ReflectionPad2d({1, 2, 0, 2}))},
+      {"reflection_pad3d", plain(ReflectionPad3d(1))},
+      {"replication_pad1d", plain(ReplicationPad1d({3}))},
+      {"replication_pad2d", plain(ReplicationPad2d({1, 4, 2, 0}))},
+      {"replication_pad3d", plain(ReplicationPad3d({1, 0, 0, 2, 1, 1}))},
+      {"circular_pad2d", plain(CircularPad2d({2, 1, 3, 0}))},
       {"unflatten", plain(Unflatten(1, {2, 3}))},
       {"batch_norm3d", plain(BatchNorm3d(2, {.dtype = kReal}))},
       {"instance_norm1d", plain(InstanceNorm1d(3, {.dtype = kReal}))},
@@ -158,10 +165,28 @@ std::map<std::string, Case> attention_cases() {
       {"transformer_decoder",
        with(TransformerDecoder(TransformerDecoderLayer(6, 3, {.dim_feedforward = 7, .dropout = 0, .dtype = kReal}), 2),
             [=](TransformerDecoder& m, Inputs in) {
-              return std::vector{m.run(
-                  in[0], in[1], {.memory_mask = later, .memory_key_padding_mask = padding, .tgt_is_causal = true})};
+              return std::vector{
+                  m(in[0], in[1], {.memory_mask = later, .memory_key_padding_mask = padding, .tgt_is_causal = true})};
             })},
   };
+}
+
+std::map<std::string, Case> masked_encoder_cases() {
+  using namespace nn;
+  const Tensor padding = (reshape(tensor({0., 0., 1., 0., 1., 0.}, kReal), {2, 3}) * -2).eval();
+  const TransformerEncoderLayer layer(4, 2, {.dim_feedforward = 5, .dropout = 0, .dtype = kReal});
+  return {
+      {"encoder_layer_masks", with(layer,
+                                   [=](TransformerEncoderLayer& m, Inputs in) {
+                                     return std::vector{m(in[0], {.src_mask = in[1], .src_key_padding_mask = padding})};
+                                   })},
+      {"encoder_causal", with(TransformerEncoder(layer, 2), [=](TransformerEncoder& m, Inputs in) {
+         const Tensor y = m(in[0], {.src_key_padding_mask = padding, .is_causal = true});
+         const Tensor causal = Transformer::generate_square_subsequent_mask(3, kReal);
+         EXPECT_CLOSE(m(in[0], {.mask = causal, .src_key_padding_mask = padding}), y, 1e-12, 1e-12);
+         EXPECT_FALSE(allclose(m(in[0]), y));
+         return std::vector{y};
+       })}};
 }
 
 std::map<std::string, Case> transformer_cases() {
@@ -237,6 +262,7 @@ TEST(Modules, AgreeWithPyTorch) {
   cases.merge(sequence_cases());
   cases.merge(attention_cases());
   cases.merge(transformer_cases());
+  cases.merge(masked_encoder_cases());
   EXPECT_EQ(cases.size(), references()["modules"].size());
   for (const json& one : references()["modules"]) {
     const std::string name = one["module"];
@@ -340,6 +366,10 @@ TEST(Modules, SayWhatDoesNotFit) {
   EXPECT_ERROR(nn::PixelShuffle(2)(image), ShapeError, "a multiple of 4, got 3");
   EXPECT_ERROR(nn::PixelUnshuffle(3)(image), ShapeError, "multiples of 3");
   EXPECT_ERROR(nn::Unflatten(1, {2, -1})(image), ShapeError, "axis 1 of (2, 3, 8, 8) does not divide into (2, -1)");
+  EXPECT_ERROR(nn::ReflectionPad2d({8, 0, 0, 0})(image), ShapeError,
+               "must be narrower than the image, got (8, 0, 0, 0)");
+  EXPECT_ERROR(nn::CircularPad1d(9)(image), ShapeError, "must be no wider than the image");
+  EXPECT_ERROR(nn::ReplicationPad1d({1, 2, 3}), ValueError, "padding needs 1 or 2 numbers, got (1, 2, 3)");
   EXPECT_ERROR(nn::Upsample(2, {.mode = "bilinar"}), ValueError, "did you mean \"bilinear\"?");
   EXPECT_ERROR(nn::InstanceNorm1d(3)(image), ShapeError, "with 1 spatial axis, got (2, 3, 8, 8)");
   EXPECT_ERROR(nn::Embedding(5, 3)(ones({2})), DTypeError, "takes tokens as integers, got float32");

@@ -28,6 +28,11 @@ TEST(ImageLayers, ComputeAsKerasDoes) {
                                  .crop_to_aspect_ratio = entry["config"].value("crop_to_aspect_ratio", false)}));
     EXPECT_CLOSE((*layer.get())(images()), tensor_of(entry["output"]), 1e-5, 1e-3);
   }
+  for (const auto& entry : keras()["brightness"]) {
+    const double factor = entry["factor"];
+    RandomBrightness layer({factor, factor}, {.value_range = {entry["value_range"][0], entry["value_range"][1]}});
+    EXPECT_CLOSE(layer(images(), {.training = true}), tensor_of(entry["output"]), 1e-5, 1e-3);
+  }
   for (const auto& entry : keras()["affine"]) {
     SCOPED_TRACE(entry["mode"].get<std::string>());
     EXPECT_CLOSE(affine_transform(images(), tensor_of(entry["transforms"]),
@@ -56,6 +61,7 @@ TEST(ImageLayers, RandomOnesChangeImagesWhileTrainingOnly) {
   check(RandomZoom({0.1, 0.3}, {-0.3, -0.1}), true);
   check(RandomTranslation(0.4, 0.4), true);
   check(RandomContrast(0.9), true);
+  check(RandomBrightness(0.5), true);
   check(RandomCrop(4, 3), false);
   // A flip shows after a few batches, and only ever mirrors.
   bool flipped = false;
@@ -75,6 +81,7 @@ TEST(ImageLayers, RandomOnesChangeImagesWhileTrainingOnly) {
   EXPECT_CLOSE(back, square, 1e-3, 0.1);
   EXPECT_ERROR(Resizing(0, 3), ValueError, "at least 1");
   EXPECT_ERROR(RandomFlip("horizontl"), ValueError, "did you mean \"horizontal\"");
+  EXPECT_ERROR(RandomBrightness(1.5), ValueError, "factor must be in [-1, 1], got -1.5 to 1.5");
   EXPECT_ERROR(RandomRotation(0.1, {.fill_mode = "mirror"}), ValueError, "fill_mode");
   EXPECT_ERROR(CenterCrop(2, 2)(zeros({2, 3})), ShapeError, "takes images");
 }
@@ -101,6 +108,7 @@ TEST(ImageLayers, ASeedGivesItsOwnSequence) {
   check([](Seed seed) { return RandomFlip("horizontal", {.seed = seed}); });
   check([](Seed seed) { return RandomCrop(4, 3, {.seed = seed}); });
   check([](Seed seed) { return RandomContrast(0.9, {.seed = seed}); });
+  check([](Seed seed) { return RandomBrightness(0.3, {.seed = seed}); });
   check([](Seed seed) { return RandomRotation(0.3, {.seed = seed}); });
   check([](Seed seed) { return RandomZoom(0.3, {.seed = seed}); });
   check([](Seed seed) { return RandomTranslation(0.4, 0.4, {.seed = seed}); });
@@ -108,7 +116,7 @@ TEST(ImageLayers, ASeedGivesItsOwnSequence) {
 
 TEST(ImageLayers, TrainAsPartOfAModel) {
   const auto in = Input({7, 6, 2}, {.dtype = DType::uint8});
-  Sequential augment{RandomFlip(), RandomRotation(0.1), RandomZoom(0.1)};
+  Sequential augment{RandomFlip(), RandomRotation(0.1), RandomZoom(0.1), RandomBrightness(0.2)};
   Model model(in, Dense(1)(Flatten()(Rescaling(1. / 255)(augment(Resizing(4, 4)(in))))));
   model.compile({.optimizer = "adam", .loss = "mse"});
   const Tensor x = cast(images(), DType::uint8);

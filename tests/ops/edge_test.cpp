@@ -44,6 +44,25 @@ TEST(Edges, BoundsOfClipAreKeptForIntegers) {
   EXPECT_EQ(clip(x, 2, INFINITY).dtype(), DType::int32);
 }
 
+// As numpy.pad([1, 2, 3], (4, 5), mode) prints them, and for one element.
+TEST(Edges, BordersGoOnWithThePattern) {
+  const auto padded = [](const Tensor& x, const char* mode, int64_t before, int64_t after) {
+    return pad(x, {{before, after}}, {.mode = mode}).to_vector<int64_t>();
+  };
+  using Row = std::vector<int64_t>;
+  const Tensor x = tensor({1, 2, 3});
+  EXPECT_EQ(padded(x, "reflect", 4, 5), (Row{1, 2, 3, 2, 1, 2, 3, 2, 1, 2, 3, 2}));
+  EXPECT_EQ(padded(x, "symmetric", 4, 5), (Row{3, 3, 2, 1, 1, 2, 3, 3, 2, 1, 1, 2}));
+  EXPECT_EQ(padded(x, "wrap", 4, 5), (Row{3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2}));
+  EXPECT_EQ(padded(x, "edge", 4, 5), (Row{1, 1, 1, 1, 1, 2, 3, 3, 3, 3, 3, 3}));
+  EXPECT_EQ(padded(x, "constant", 1, 0), (Row{0, 1, 2, 3}));
+  EXPECT_EQ(padded(tensor({7}), "reflect", 2, 1), (Row{7, 7, 7, 7}));
+  EXPECT_EQ(pad(x, {{0, 1}}, {.value = 5}).to_vector<int64_t>(), (Row{1, 2, 3, 5}));
+  EXPECT_NE(message_of([&] { padded(x, "mirror", 1, 1); }).find("unknown mode \"mirror\""), std::string::npos);
+  EXPECT_NE(message_of([&] { padded(x, "wrap", -1, 1); }).find("got (-1, 1) for axis 0"), std::string::npos);
+  EXPECT_NE(message_of([&] { padded(zeros({0}), "edge", 1, 1); }).find("no elements to repeat"), std::string::npos);
+}
+
 TEST(Edges, OfNothing) {
   EXPECT_EQ(logsumexp(zeros({0, 2}), {0}).to_vector<double>(), (std::vector<double>{-INFINITY, -INFINITY}));
   EXPECT_EQ(logsumexp(zeros({0, 2}), {1}).shape(), Shape({0}));

@@ -39,6 +39,22 @@ Schedulers schedulers_of(const std::string& name, const Optimizer& o) {
                             [](int64_t epoch) { return 1 / (1 + static_cast<double>(epoch)); }}));
   if (name == "MultiplicativeLR") return one(MultiplicativeLR(o, [](int64_t epoch) { return epoch % 2 ? 0.9 : 1.0; }));
   if (name == "OneCycleLR") return one(OneCycleLR(o, {.max_lr = 0.2, .total_steps = 41}));
+  if (name.starts_with("CyclicLR")) {
+    CyclicLROptions options{.base_lr = 0.01, .max_lr = 0.1, .step_size_up = 4};
+    if (name == "CyclicLR") options.step_size_up = 6;
+    if (name == "CyclicLR triangular2") {
+      options.step_size_up = 5;
+      options.step_size_down = 3;
+      options.mode = "triangular2";
+    } else if (name == "CyclicLR exp_range") {
+      options.mode = "exp_range";
+      options.gamma = 0.95;
+    } else if (name == "CyclicLR by a function") {
+      options.scale_fn = [](double at) { return 1 / (1 + at); };
+      options.scale_mode = "iterations";
+    }
+    return one(CyclicLR(o, options));
+  }
   if (name == "SequentialLR")
     return one(SequentialLR(o,
                             {std::make_shared<LinearLR>(o, LinearLROptions{0.1, 1, 5}),
@@ -129,6 +145,8 @@ TEST(LRScheduler, SaysWhatDoesNotFit) {
   EXPECT_THROW(CosineAnnealingLR(o, 0), ValueError);
   EXPECT_THROW(LambdaLR(o, std::vector<LambdaLR::Function>(3)), ValueError);
   EXPECT_THROW(SequentialLR(o, {std::make_shared<LinearLR>(o)}, {5}), ValueError);
+  EXPECT_THROW(CyclicLR(o, {.max_lr = 1, .step_size_up = 0}), ValueError);
+  EXPECT_THROW(CyclicLR(o, {.max_lr = 1, .mode = "triangle"}), ValueError);
   EXPECT_THROW(ReduceLROnPlateau(o, {.mode = "least"}), ValueError);
   TwoGroups others;
   EXPECT_THROW(SequentialLR(o, {std::make_shared<LinearLR>(others.optimizer)}, {}), ValueError);

@@ -39,6 +39,16 @@ CASES = {
     "LambdaLR": lambda o: schedulers.LambdaLR(o, [lambda epoch: 0.95**epoch, lambda epoch: 1 / (1 + epoch)]),
     "MultiplicativeLR": lambda o: schedulers.MultiplicativeLR(o, lambda epoch: 0.9 if epoch % 2 else 1.0),
     "OneCycleLR": lambda o: schedulers.OneCycleLR(o, 0.2, total_steps=STEPS + 1, cycle_momentum=False),
+    "CyclicLR": lambda o: schedulers.CyclicLR(o, 0.01, 0.1, step_size_up=6, cycle_momentum=False),
+    "CyclicLR triangular2": lambda o: schedulers.CyclicLR(
+        o, 0.01, 0.1, step_size_up=5, step_size_down=3, mode="triangular2", cycle_momentum=False
+    ),
+    "CyclicLR exp_range": lambda o: schedulers.CyclicLR(
+        o, 0.01, 0.1, step_size_up=4, mode="exp_range", gamma=0.95, cycle_momentum=False
+    ),
+    "CyclicLR by a function": lambda o: schedulers.CyclicLR(
+        o, 0.01, 0.1, step_size_up=4, scale_fn=lambda step: 1 / (1 + step), scale_mode="iterations", cycle_momentum=False
+    ),
     "SequentialLR": lambda o: schedulers.SequentialLR(
         o, [schedulers.LinearLR(o, 0.1, 1.0, 5), schedulers.CosineAnnealingLR(o, 20), schedulers.ExponentialLR(o, 0.8)],
         [5, 25],

@@ -189,6 +189,36 @@ def transformer_cases():
     )
 
 
+def border_cases():
+    yield case("reflection_pad1d", nn.ReflectionPad1d((2, 1)), [normal(2, 2, 4)])
+    yield case("reflection_pad2d", nn.ReflectionPad2d((1, 2, 0, 2)), [normal(1, 2, 3, 4)])
+    yield case("reflection_pad3d", nn.ReflectionPad3d(1), [normal(1, 1, 2, 3, 2)])
+    yield case("replication_pad1d", nn.ReplicationPad1d(3), [normal(2, 2, 2)])
+    yield case("replication_pad2d", nn.ReplicationPad2d((1, 4, 2, 0)), [normal(2, 3, 2)])
+    yield case("replication_pad3d", nn.ReplicationPad3d((1, 0, 0, 2, 1, 1)), [normal(1, 1, 2, 2, 2)])
+    yield case("circular_pad2d", nn.CircularPad2d((2, 1, 3, 0)), [normal(1, 2, 3, 2)])
+
+
+def masked_encoder_cases():
+    options = dict(dim_feedforward=5, dropout=0.0)
+    padding = torch.tensor([[False, False, True], [False, True, False]])
+    causal = nn.Transformer.generate_square_subsequent_mask(3)
+    layer = nn.TransformerEncoderLayer(4, 2, **options)
+    yield case(
+        "encoder_layer_masks",
+        layer,
+        [normal(3, 2, 4), normal(3, 3)],
+        lambda x, mask: layer(x, src_mask=mask, src_key_padding_mask=padding.double() * -2),
+    )
+    stack = nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, **options), 2, enable_nested_tensor=False)
+    yield case(
+        "encoder_causal",
+        stack,
+        [normal(3, 2, 4)],
+        lambda x: stack(x, mask=causal, src_key_padding_mask=padding.double() * -2, is_causal=True),
+    )
+
+
 def curve():
     """Adam with a scheduler on a small network: losses before each of 30 steps."""
     net = nn.Sequential(
@@ -221,4 +251,5 @@ def curve():
 if __name__ == "__main__":
     cases = [*spatial_cases(), *sequence_cases(), *attention_cases()]
     training = curve()
-    write("modules.json", {"modules": cases + [*transformer_cases()], "curve": training})
+    later = [*transformer_cases(), *border_cases(), *masked_encoder_cases()]
+    write("modules.json", {"modules": cases + later, "curve": training})

@@ -26,6 +26,13 @@ for name, arguments, config in [
     out = np.asarray(getattr(L, name)(*arguments, **config)(images))
     layers.append({"layer": name, "size": arguments, "config": config, "output": tensor(out)})
 
+# One factor for all images, so that nothing is random.
+brightness = []
+for factor, value_range in [(0.3, (0, 255)), (-0.4, (0, 255)), (0.1, (20, -300))]:
+    layer = L.RandomBrightness((factor, factor), value_range=value_range)
+    out = np.asarray(layer(images, training=True))
+    brightness.append({"factor": factor, "value_range": value_range, "output": tensor(out)})
+
 affine = []
 for mode in ("reflect", "constant", "nearest"):
     transforms = np.array([[0.9, -0.3, 1.2, 0.25, 1.1, -1.5], [1.3, 0.1, -2.0, 0.0, 0.7, 0.4]], np.float32)
@@ -51,6 +58,7 @@ write(
         "images": tensor(images),
         "layers": layers,
         "affine": affine,
+        "brightness": brightness,
         "lookup": {
             "words": words,
             "vocabulary": lookup.get_vocabulary(),

@@ -3,7 +3,8 @@
 Run: bench/.venv/bin/python tests/references/generate_weights.py            # writes tests/checkpoint/files/
      bench/.venv/bin/python tests/references/generate_weights.py check DIR  # reads what tests/checkpoint wrote into DIR
 
-`check` loads keras_conv.weights.h5, keras_functional.weights.h5, keras_attention.weights.h5, keras_wrapped.weights.h5 and torch_net.safetensors, written by
+`check` loads keras_conv.weights.h5, keras_functional.weights.h5, keras_attention.weights.h5, keras_wrapped.weights.h5,
+keras_einsum.weights.h5 and torch_net.safetensors, written by
 `test_checkpoint` when ISOCHRON_KEEP_WEIGHTS names DIR, into the same models, and compares predictions.
 """
 
@@ -60,6 +61,12 @@ def wrapped_model():
     y = L.Reshape((3, 36))(y)
     y = L.GroupQueryAttention(2, 4, 2, use_gate=True)(y, y)
     return keras.Model(x, L.SpectralNormalization(L.Dense(3))(y))
+
+
+def einsum_model():
+    x = keras.Input((3, 4))
+    y = L.EinsumDense("abc,cde->abde", (None, 2, 3), bias_axes="de", activation="tanh")(x)
+    return keras.Model(x, L.EinsumDense("...de,def->...f", (5,), bias_axes="f")(y))
 
 
 class TorchNet(torch.nn.Module):
@@ -120,6 +127,11 @@ def generate_wrapped():
     randomise(model, rng)
     model.save_weights(FILES / "keras_wrapped.weights.h5")
     save_predictions("keras_wrapped", [x], [model(x)])
+    rng = np.random.default_rng(7)
+    model, x = einsum_model(), rng.normal(size=(2, 3, 4)).astype(np.float32)
+    randomise(model, rng)
+    model.save_weights(FILES / "keras_einsum.weights.h5")
+    save_predictions("keras_einsum", [x], [model(x)])
 
 
 def predictions(name):
@@ -133,6 +145,7 @@ def check(folder):
         ("keras_functional", functional_model()),
         ("keras_attention", attention_model()),
         ("keras_wrapped", wrapped_model()),
+        ("keras_einsum", einsum_model()),
     ):
         model.load_weights(folder / f"{name}.weights.h5")
         x, y = predictions(name)

@@ -142,6 +142,13 @@ TEST(EpochReport, CallbacksAreListedAndAHeavyOneIsNamed) {
   EXPECT_THAT(report.sentence(), Not(HasSubstr("CSVLogger")));
 }
 
+// A callback that grows takes most of a few long epochs, and never more than all of them.
+TEST(EpochReport, AShareOfEpochsIsNoMoreThanAll) {
+  RunRecord run = record_of({bare(1, 0.05), bare(2, 0.04), bare(3, 0.04), bare(4, 0.4)});
+  for (Epoch& epoch : run.epochs) epoch.callbacks = {{"Grows", epoch.seconds - 0.03}};
+  EXPECT_THAT(EpochReport(run).to_string(), HasSubstr("Grows 130 ms (81.2 %)"));
+}
+
 TEST(EpochReport, WhatWasWrittenAndKeptIsTold) {
   RunRecord run = record_of({bare(1, 2), bare(2, 2), bare(3, 2)});
   EXPECT_THAT(EpochReport(run).to_string(), Not(HasSubstr("Written")));

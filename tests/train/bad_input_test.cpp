@@ -75,6 +75,25 @@ TEST_F(BadInput, LabelOutOfRangeForProbabilities) {
       error<Error>("got 9 at row 3"));
 }
 
+TEST_F(BadInput, LabelsThatAreNoWholeNumbersNameRowAndValue) {
+  const Tensor bad = tensor({0., 1., 2., 0., 1.5, 2.}), nan = tensor({0., 1., std::nan(""), 0., 1., 2.});
+  refuses<Error>([&] { model.fit(x, bad, {.verbose = 0}); },
+                 {"labels must be whole numbers in [0, 3), got 1.5 at row 4"});
+  refuses<Error>([&] { model.train_on_batch(x, reshape(bad, {6, 1})); }, {"1.5", "row 4"});
+  refuses<Error>([&] { model.evaluate(x, cast(bad, DType::float64), {.verbose = 0}); }, {"1.5", "row 4"});
+  refuses<Error>([&] { model.train_on_batch(x, cast(bad, DType::bfloat16)); }, {"1.5", "row 4"});
+  refuses<Error>([&] { model.train_on_batch(x, nan); }, {"got nan", "row 2"});
+  refuses<Error>([&] { model.train_on_batch(x, tensor({0., 1., 2., -1., 1., 2.})); }, {"in [0, 3), got -1 at row 3"});
+  refuses<Error>([&] { model.train_on_batch(x, tensor({0., 1e30, 2., 1., 1., 2.})); }, {"row 1"});
+  model.compile(
+      {.optimizer = SGD(0.1), .loss = SparseCategoricalCrossentropy({.from_logits = true, .ignore_class = -1})});
+  refuses<Error>([&] { model.train_on_batch(x, bad); }, {"1.5", "row 4"});
+  // Whole numbers are labels, whatever their dtype.
+  const double loss = model.evaluate(x, y, {.verbose = 0})[0].second;
+  for (const DType dtype : {DType::float32, DType::float64, DType::bfloat16, DType::uint8})
+    EXPECT_EQ(model.evaluate(x, cast(y, dtype), {.verbose = 0})[0].second, loss);
+}
+
 TEST_F(BadInput, NoDataAndUnequalLengths) {
   refuses<ValueError>([&] { model.fit(zeros({0, 2}), zeros({0}), {.verbose = 0}); }, {"no data", "(0, 2)"});
   refuses<ValueError>([&] { model.predict(zeros({0, 2})); }, {"empty", "(0, 2)"});

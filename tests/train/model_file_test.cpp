@@ -65,9 +65,11 @@ const std::map<std::string, LayerCase>& layer_cases() {
                      .use_bias = false,
                      .kernel_initializer = initializers::random_normal({.stddev = 0.2, .seed = 1}),
                      .kernel_regularizer = l1_l2(0.1, 0.2),
+                     .activity_regularizer = l1(0.3),
                      .kernel_constraint = max_norm(1.5)}),
            flat));
     add(of(Activation("softmax"), flat));
+    add(of(EinsumDense("abc,cde->abde", {-1, 2, 3}, {.activation = "tanh", .bias_axes = "e"}), sequence));
     add(of(Flatten({.data_format = "channels_first"}), image));
     add(of(Reshape({2, -1}), flat));
     add(of(Permute({3, 1, 2}), image));
@@ -111,7 +113,7 @@ const std::map<std::string, LayerCase>& layer_cases() {
     add(of(Conv3D(2, 2, {.padding = "same", .kernel_constraint = unit_norm(1)}), volume));
     add(of(Conv1DTranspose(3, 3, {.strides = 2}), sequence));
     add(of(Conv2DTranspose(3, 3, {.strides = 2, .padding = "same", .output_padding = 1}), image));
-    add(of(Conv3DTranspose(2, 2, {.use_bias = false}), volume));
+    add(of(Conv3DTranspose(2, 2, {.use_bias = false, .activity_regularizer = l2(0.1)}), volume));
     add(of(DepthwiseConv1D(3, {.depth_multiplier = 2}), sequence));
     add(of(DepthwiseConv2D(3, {.strides = 2, .depthwise_regularizer = l1(0.3)}), image));
     add(of(SeparableConv1D(3, 2, {.padding = "same"}), sequence));
@@ -156,6 +158,7 @@ const std::map<std::string, LayerCase>& layer_cases() {
     add(of(RandomZoom(0.2), image));
     add(of(RandomTranslation(0.1, {-0.2, 0.4}), image));
     add(of(RandomContrast(0.3, {.value_range = {-1, 1}, .seed = 4}), image));
+    add(of(RandomBrightness({-0.1, 0.3}, {.value_range = {-1, 1}, .seed = 4}), image));
     add(of(Discretization({-0.5, 0, 0.5}), flat));
     add(of(CategoryEncoding(5, {.output_mode = "count"}), words));
     add(of(Input({6}), flat));

@@ -87,6 +87,19 @@ TEST(Preflight, AdvisesWhatIsWorthIt) {
   EXPECT_TRUE(advice(need, {21 * kGB, ""}).empty());
 }
 
+// Memory that is mapped and not yet touched is taken from nobody: it must not count as room twice.
+TEST(Preflight, RoomIsNoMoreThanWhatIsFreeAndWhatWeHave) {
+  MemoryNeed need;
+  need.weights.add(100'000 * kGB, true);
+  const int64_t had = private_resident_bytes();
+  EXPECT_GT(had, 0);
+  const int64_t room = room_now(need).bytes;
+  // Others come and go between the two looks.
+  constexpr int64_t kDrift = kGB / 4;
+  EXPECT_LT(room, available_memory_bytes() + had + kDrift);
+  EXPECT_GT(room, available_memory_bytes() - kDrift);
+}
+
 TEST(Preflight, WarnsOfATightFitOnce) {
   testing::internal::CaptureStderr();
   for (int i = 0; i < 3; ++i) check_memory("tight", oversized(), {165 * kGB, ""});

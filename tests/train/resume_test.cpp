@@ -250,6 +250,11 @@ TEST(Resume, SaysWhereItGoesOn) {
   model.fit(data.x, data.y, {.epochs = 2, .batch_size = 16, .verbose = 2, .resume = folder.path()});
   const std::string text = testing::internal::GetCapturedStdout();
   EXPECT_THAT(text, HasSubstr(folder.file("s-4") + ": epoch 1, step 5, "));
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(
+      model.fit(data.x, data.y, {.epochs = 0, .batch_size = 16, .verbose = 2, .resume = folder.path()}).epochs().size(),
+      0u);
+  EXPECT_THAT(testing::internal::GetCapturedStdout(), HasSubstr("it is in epoch 1, beyond the 0 asked for"));
   // More epochs than the run that ended.
   model.fit(data.x, data.y,
             {.epochs = 2, .verbose = 0, .callbacks = {std::make_shared<ModelCheckpoint>(folder.file("end/e"))}});

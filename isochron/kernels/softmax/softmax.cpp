@@ -17,12 +17,24 @@ Share rows_of(int64_t rows, int64_t cols, int thread, int threads) {
   return share_of(rows, std::max<int64_t>(1, kSoftmaxShare / cols), thread, threads);
 }
 
+constexpr int64_t kNoLabel = std::numeric_limits<int64_t>::max();
+
+// Fractions, and what is too large for an integer, are no label.
+template <class T>
+int64_t whole_or_none(T value) {
+  return std::abs(value) < T{1e18} && value == std::trunc(value) ? static_cast<int64_t>(value) : kNoLabel;
+}
+
 int64_t label_at(const void* labels, DType dtype, int64_t row) {
   switch (dtype) {
     case DType::int32:
       return static_cast<const int32_t*>(labels)[row];
     case DType::uint8:
       return static_cast<const uint8_t*>(labels)[row];
+    case DType::float32:
+      return whole_or_none(static_cast<const float*>(labels)[row]);
+    case DType::float64:
+      return whole_or_none(static_cast<const double*>(labels)[row]);
     default:
       return static_cast<const int64_t*>(labels)[row];
   }

@@ -38,11 +38,11 @@ inline constexpr int64_t kNoIgnoredLabel = std::numeric_limits<int64_t>::min();
 template <class T>
 struct CrossEntropyTarget {
   const void* labels = nullptr;             // (rows), or
-  DType label_dtype = DType::int32;         // int32, int64 or uint8
+  DType label_dtype = DType::int32;         // int32, int64, uint8; or whole numbers in float32, float64
   const T* probabilities = nullptr;         // (rows, cols)
   int64_t ignored_label = kNoIgnoredLabel;  // rows with it have loss and gradient 0
-  // Set it to kNoBadRow before the call: the first row whose label is not in [0, cols) lowers it to its index. Loss and
-  // gradient of bad rows are NaN.
+  // Set it to kNoBadRow before the call: the first row whose label is not a whole number in [0, cols) lowers it to its
+  // index. Loss and gradient of bad rows are NaN.
   int64_t* bad_row = nullptr;
 };
 

@@ -78,6 +78,7 @@ std::vector<OpCase> softmax_cases() {
            [](const ReferenceCase& c) { return Tensors{sparse_softmax_cross_entropy(c.inputs[0], c.inputs[1])}; },
        .known = {{[=] { return sparse_softmax_cross_entropy(logits, tensor({{1}})); }, log(tensor({4.0 / 3}, real))},
                  {[=] { return sparse_softmax_cross_entropy(logits, tensor({0.f})); }, log_sum},
+                 {[=] { return sparse_softmax_cross_entropy(logits, tensor({0.}, DType::float64)); }, log_sum},
                  {[=] { return sparse_softmax_cross_entropy(logits, tensor({0}, DType::uint8)); }, log_sum},
                  {[=] { return sparse_softmax_cross_entropy(logits, tensor({0}, DType::int64)); }, log_sum},
                  {[] {
@@ -97,7 +98,11 @@ std::vector<OpCase> softmax_cases() {
                     {[] {
                        return sparse_softmax_cross_entropy(zeros({5, 10}), tensor({0, 9, 1, 12, -1})).eval();
                      },
-                     "ValueError", "labels must be in [0, 10), got 12 at row 3"}}},
+                     "ValueError", "labels must be in [0, 10), got 12 at row 3"},
+                    {[] {
+                       return sparse_softmax_cross_entropy(zeros({3, 10}), tensor({0., 9., 1.5})).eval();
+                     },
+                     "ValueError", "labels must be whole numbers in [0, 10), got 1.5 at row 2"}}},
       {.op = "sparse_softmax_cross_entropy_backward",
        .known = {{[=] {
                     return call("sparse_softmax_cross_entropy_backward",
