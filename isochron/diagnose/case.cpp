@@ -14,12 +14,7 @@ namespace isochron {
 namespace {
 
 // A run says that it goes on where another one stopped. Who only loads weights begins anew.
-bool goes_on(const RunRecord& run) {
-  return std::any_of(run.facts.begin(), run.facts.end(), [](const Fact& fact) {
-    return fact.key == "resume" &&
-           (fact.value.find("esum") != std::string::npos || fact.value.find("estoring states") != std::string::npos);
-  });
-}
+bool goes_on(const RunRecord& run) { return run.find_fact("resume") != nullptr; }
 
 }  // namespace
 
@@ -45,6 +40,13 @@ std::vector<const Fact*> Case::facts(std::string_view key) const {
   std::vector<const Fact*> found;
   for (const Fact& fact : run.facts)
     if (fact.key == key) found.push_back(&fact);
+  return found;
+}
+
+std::vector<const Fact*> Case::loads() const {
+  std::vector<const Fact*> found;
+  for (const Fact& fact : run.facts)
+    if (fact.key == "resume" || fact.key == "weights.loaded") found.push_back(&fact);
   return found;
 }
 
@@ -133,8 +135,10 @@ std::optional<double> Case::growth(const char* key, double from, double to) cons
     if (sample.time <= to) last = reading;
     if (sample.time > to && !after) after = reading;
   }
+  // Not known is not nothing, where looking began in the middle.
+  if (first && !before && first->time - from > 0.5 * (to - from)) return std::nullopt;
   if (first) return last->value - (before ? before : first)->value;
-  // Nobody looked in so short a time: its share of what came between two looks. Not known is not nothing.
+  // Nobody looked in so short a time: its share of what came between two looks.
   if (!before || !after) return std::nullopt;
   return (after->value - before->value) * (to - from) / (after->time - before->time);
 }

@@ -51,6 +51,7 @@ class Case {
   bool empty() const { return run.epochs.empty(); }
 
   std::vector<const Fact*> facts(std::string_view key) const;
+  std::vector<const Fact*> loads() const;  // of saved state, by runs that go on and by those that only take weights
   std::optional<double> number(std::string_view key) const;  // of a fact whose value is one
 
   // Seconds of an epoch by phase; nullopt where the record does not attribute them.

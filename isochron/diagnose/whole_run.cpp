@@ -190,7 +190,7 @@ std::string most_seen(const Case& patient, double seconds) {
     if (space == std::string::npos) continue;
     const std::string what = spot->value.substr(space + 3);
     const bool step = what.starts_with("forward") || what.starts_with("backward") || what.starts_with("optimizer") ||
-                      what.starts_with("TensorFlow");
+                      what.starts_with("TensorFlow") || what.starts_with("session.run");
     if (!step && what.find(" at ") != std::string::npos) places[what] += std::strtod(spot->value.c_str(), nullptr);
   }
   const auto most =

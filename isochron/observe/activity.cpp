@@ -84,6 +84,18 @@ const Marker* outermost(Rank rank, std::span<const PythonFrame> frames) {
   return nullptr;
 }
 
+// An optimizer may be given the whole step to run (a closure: LBFGS, Lightning): then what runs in there counts.
+const Marker* computation(std::span<const PythonFrame> frames) {
+  const Marker* found = nullptr;
+  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+    const Marker* marker = roles_of(*frame).markers[computing];
+    if (!marker) continue;
+    if (marker->phase != Phase::update) return marker;
+    found = marker;
+  }
+  return found;
+}
+
 // A function that validates reads its own data: what is called by a loader does not count.
 const Word* validating(const std::vector<PythonFrame>& frames) {
   for (auto frame = frames.rbegin(); frame != frames.rend() && !roles_of(*frame).markers[reading]; ++frame)
@@ -245,7 +257,7 @@ Activity activity_of(const std::vector<PythonFrame>& frames) {
   if (take(outermost_word(frames))) return activity;
   for (const Rank rank : {logging, fetching})
     if (take(outermost(rank, frames))) return activity;
-  if (take(outermost(computing, frames))) {
+  if (take(computation(frames))) {
     if (activity.phase == Phase::forward && evaluates(frames))
       activity = {Phase::validate, "evaluation without gradients", activity.user};
     return activity;

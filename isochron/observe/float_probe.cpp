@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 
 #include "isochron/observe/proc_text.h"
 
@@ -19,6 +20,8 @@ constexpr size_t kAtOnce = 256;     // places per system call
 constexpr size_t kPlaceWords = 16;  // 32-bit words looked at in each place
 constexpr size_t kEnough = 14;      // of them that must be subnormal
 constexpr size_t kLongestMaps = 4 << 20;
+constexpr int kMostLooks = 8;                     // at the same places
+constexpr double kMemoryMoved = 0.02;             // share by which memory in use must differ for other places
 constexpr uint64_t kPresent = uint64_t{1} << 63;  // in an entry of /proc/PID/pagemap
 
 using Place = std::array<uint32_t, kPlaceWords>;
@@ -67,21 +70,32 @@ std::vector<MemoryRange> written_ranges(std::string_view maps) {
   return ranges;
 }
 
-std::optional<double> subnormal_share(int pid) {
+void FloatProbe::choose_places() {
+  ++searches_;
+  looks_since_ = 0;
+  places_.clear();
   const std::vector<MemoryRange> ranges =
-      written_ranges(read_small_file(fmt::format("/proc/{}/maps", pid), kLongestMaps));
-  const int pagemap = open(fmt::format("/proc/{}/pagemap", pid).c_str(), O_RDONLY | O_CLOEXEC);
-  if (pagemap < 0) return std::nullopt;
-  const std::vector<uint64_t> places = places_in(ranges, pagemap);
+      written_ranges(read_small_file(fmt::format("/proc/{}/maps", pid_), kLongestMaps));
+  const int pagemap = open(fmt::format("/proc/{}/pagemap", pid_).c_str(), O_RDONLY | O_CLOEXEC);
+  if (pagemap < 0) return;
+  places_ = places_in(ranges, pagemap);
   close(pagemap);
+}
+
+std::optional<double> FloatProbe::subnormal_share(double resident_bytes) {
+  if (places_.empty() || ++looks_since_ >= kMostLooks ||
+      std::abs(resident_bytes - bytes_then_) > kMemoryMoved * bytes_then_) {
+    choose_places();
+    bytes_then_ = resident_bytes;
+  }
   size_t read = 0, small = 0;
   std::vector<Place> block(kAtOnce);
   std::vector<iovec> remote(kAtOnce);
-  for (size_t at = 0; at < places.size();) {
-    const size_t count = std::min(kAtOnce, places.size() - at);
-    for (size_t i = 0; i < count; ++i) remote[i] = {reinterpret_cast<void*>(places[at + i]), sizeof(Place)};
+  for (size_t at = 0; at < places_.size();) {
+    const size_t count = std::min(kAtOnce, places_.size() - at);
+    for (size_t i = 0; i < count; ++i) remote[i] = {reinterpret_cast<void*>(places_[at + i]), sizeof(Place)};
     const iovec local{block.data(), count * sizeof(Place)};
-    const ssize_t got = process_vm_readv(pid, &local, 1, remote.data(), count, 0);
+    const ssize_t got = process_vm_readv(pid_, &local, 1, remote.data(), count, 0);
     const size_t whole = got > 0 ? static_cast<size_t>(got) / sizeof(Place) : 0;
     for (size_t i = 0; i < whole; ++i)
       small += static_cast<size_t>(std::count_if(block[i].begin(), block[i].end(), subnormal)) >= kEnough;

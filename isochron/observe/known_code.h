@@ -152,8 +152,10 @@ inline constexpr Marker kFetching[] = {
 inline constexpr Marker kComputing[] = {
     {"torch/optim/", "step", Phase::update, "optimizer step"},
     {"keras/src/optimizers/", "apply", Phase::update, "optimizer step"},
+    {"tensorflow/python/client/session.py", "run", Phase::forward, "session.run"},
     {"torch/_tensor.py", "backward", Phase::backward, "backward"},
-    {"torch/autograd/", "", Phase::backward, "backward"},
+    {"torch/autograd/", "backward", Phase::backward, "backward"},
+    {"torch/autograd/__init__.py", "grad", Phase::backward, "backward"},
     {"torch/nn/modules/module.py", "_call_impl", Phase::forward, "forward"},
     {"torch/nn/functional.py", "", Phase::forward, "forward"},
     {"torchmetrics/", "", Phase::metrics, "torchmetrics"},

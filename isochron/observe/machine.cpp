@@ -22,17 +22,19 @@ double ticks(int64_t count) {
   return static_cast<double>(count) / per_second;
 }
 
-// `path` and all its parents up to and including the mount itself.
-void add_levels(std::vector<std::string>& out, const std::string& mount, std::string path, const char* file) {
+// `path` and all its parents up to and including the mount itself, those of them with such a file.
+std::vector<std::string> levels(const std::string& mount, std::string path, const char* file) {
+  std::vector<std::string> out;
   while (true) {
     const std::string folder = mount + (path == "/" ? "" : path);
-    if (access((folder + "/" + file).c_str(), R_OK) == 0) out.push_back(folder);
-    if (path.size() <= 1) break;
+    if (access((folder + "/" + file).c_str(), R_OK) == 0) out.push_back(folder + "/");
+    if (path.size() <= 1) return out;
     path.resize(std::max<size_t>(path.rfind('/'), 1));
   }
 }
 
-std::optional<double> first_number(const std::string& text) {
+std::optional<double> first_number(std::string_view view) {
+  const std::string text(view);
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   if (end == text.c_str()) return std::nullopt;
@@ -41,15 +43,16 @@ std::optional<double> first_number(const std::string& text) {
 
 void keep_least(std::optional<double>& target, double value) { target = std::min(target.value_or(value), value); }
 
-std::optional<double> quota_of(const std::string& folder) {
-  if (const std::string v2 = read_small_file(folder + "/cpu.max"); !v2.empty() && v2[0] != 'm') {
+std::optional<double> quota_of(const ProcFile& max, const ProcFile& quota_file, const ProcFile& period_file) {
+  if (const std::string v2(max.read()); !v2.empty() && v2[0] != 'm') {
     double quota = 0, period = 0;
     if (std::sscanf(v2.c_str(), "%lf %lf", &quota, &period) == 2 && period > 0) return quota / period;
   }
-  const auto quota = first_number(read_small_file(folder + "/cpu.cfs_quota_us"));
-  const auto period = first_number(read_small_file(folder + "/cpu.cfs_period_us"));
-  if (quota && period && *quota > 0 && *period > 0) return *quota / *period;
-  return std::nullopt;
+  const auto quota = first_number(quota_file.read());
+  if (!quota || *quota <= 0) return std::nullopt;
+  const auto period = first_number(period_file.read());
+  if (!period || *period <= 0) return std::nullopt;
+  return *quota / *period;
 }
 
 }  // namespace
@@ -66,37 +69,43 @@ void Machine::find_cgroups() {
   known_membership_ = text;
   cpu_groups_.clear();
   memory_groups_.clear();
+  const auto unified = parse_cgroup_path(text, "");
+  std::vector<std::string> folders;
   if (const auto path = parse_cgroup_path(text, "cpu")) {
-    add_levels(cpu_groups_, "/sys/fs/cgroup/cpu", *path, "cpu.stat");
-    if (cpu_groups_.empty()) add_levels(cpu_groups_, "/sys/fs/cgroup/cpu,cpuacct", *path, "cpu.stat");
-  } else if (const auto unified = parse_cgroup_path(text, "")) {
-    add_levels(cpu_groups_, "/sys/fs/cgroup", *unified, "cpu.stat");
+    folders = levels("/sys/fs/cgroup/cpu", *path, "cpu.stat");
+    if (folders.empty()) folders = levels("/sys/fs/cgroup/cpu,cpuacct", *path, "cpu.stat");
+  } else if (unified) {
+    folders = levels("/sys/fs/cgroup", *unified, "cpu.stat");
   }
-  if (const auto path = parse_cgroup_path(text, "memory"))
-    add_levels(memory_groups_, "/sys/fs/cgroup/memory", *path, "memory.limit_in_bytes");
-  else if (const auto unified = parse_cgroup_path(text, ""))
-    add_levels(memory_groups_, "/sys/fs/cgroup", *unified, "memory.max");
+  for (const std::string& folder : folders)
+    cpu_groups_.push_back({ProcFile(folder + "cpu.stat"), ProcFile(folder + "cpu.max"),
+                           ProcFile(folder + "cpu.cfs_quota_us"), ProcFile(folder + "cpu.cfs_period_us")});
+  if (const auto path = parse_cgroup_path(text, "memory")) {
+    for (const std::string& folder : levels("/sys/fs/cgroup/memory", *path, "memory.limit_in_bytes"))
+      memory_groups_.push_back(
+          {ProcFile(folder + "memory.limit_in_bytes"), ProcFile(folder + "memory.usage_in_bytes")});
+  } else if (unified) {
+    for (const std::string& folder : levels("/sys/fs/cgroup", *unified, "memory.max"))
+      memory_groups_.push_back({ProcFile(folder + "memory.max"), ProcFile(folder + "memory.current")});
+  }
 }
 
 void Machine::read_cgroups(MachineReading& out) {
-  for (const std::string& folder : cpu_groups_) {
-    const std::string stat = read_small_file(folder + "/cpu.stat", 2048);
+  for (const CpuGroup& group : cpu_groups_) {
+    const std::string_view stat = group.stat.read();
     if (const auto periods = value_after(stat, "nr_throttled"))
       out.throttled_periods = out.throttled_periods.value_or(0) + static_cast<double>(*periods);
     if (const auto ns = value_after(stat, "throttled_time"))
       out.throttled_seconds = out.throttled_seconds.value_or(0) + static_cast<double>(*ns) * 1e-9;
     else if (const auto us = value_after(stat, "throttled_usec"))
       out.throttled_seconds = out.throttled_seconds.value_or(0) + static_cast<double>(*us) * 1e-6;
-    if (const auto cores = quota_of(folder)) keep_least(out.cpu_quota_cores, *cores);
+    if (const auto cores = quota_of(group.max, group.quota, group.period)) keep_least(out.cpu_quota_cores, *cores);
   }
-  for (const std::string& folder : memory_groups_) {
-    auto limit = first_number(read_small_file(folder + "/memory.max", 64));
-    if (!limit) limit = first_number(read_small_file(folder + "/memory.limit_in_bytes", 64));
+  for (const MemoryGroup& group : memory_groups_) {
+    const auto limit = first_number(group.limit.read());
     if (!limit || *limit > kNoLimit || (out.memory_limit_bytes && *out.memory_limit_bytes <= *limit)) continue;
-    auto used = first_number(read_small_file(folder + "/memory.current", 64));
-    if (!used) used = first_number(read_small_file(folder + "/memory.usage_in_bytes", 64));
     out.memory_limit_bytes = limit;
-    out.memory_group_bytes = used;
+    out.memory_group_bytes = first_number(group.usage.read());
   }
 }
 
@@ -108,7 +117,7 @@ MachineReading Machine::read() {
     out.iowait_seconds = ticks(all->iowait);
     out.steal_seconds = ticks(all->steal);
   }
-  out.load = first_number(std::string(load_.read())).value_or(0);
+  out.load = first_number(load_.read()).value_or(0);
   const std::string_view memory = memory_.read();
   const auto kilobytes = [&](const char* key) {
     return static_cast<double>(value_after(memory, key).value_or(0)) * 1024;

@@ -55,8 +55,14 @@ class Machine {
   std::vector<std::string> folders_;
   ProcFile membership_;  // in control groups
   std::string known_membership_;
-  std::vector<std::string> cpu_groups_;     // folders with cpu.stat, innermost first
-  std::vector<std::string> memory_groups_;  // folders with a memory limit file
+  struct CpuGroup {
+    ProcFile stat, max, quota, period;  // the last two of cgroup v1, `max` of v2
+  };
+  struct MemoryGroup {
+    ProcFile limit, usage;
+  };
+  std::vector<CpuGroup> cpu_groups_;  // innermost first
+  std::vector<MemoryGroup> memory_groups_;
   std::optional<double> mhz_;
   ProcFile stat_{"/proc/stat"}, memory_{"/proc/meminfo"}, vmstat_{"/proc/vmstat"}, load_{"/proc/loadavg"};
   ProcFile cpu_pressure_{"/proc/pressure/cpu"}, io_pressure_{"/proc/pressure/io"},

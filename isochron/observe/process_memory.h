@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace isochron::observe {
@@ -32,6 +33,11 @@ class ProcessMemory {
     const ssize_t got = process_vm_readv(pid_, &local, 1, remote, static_cast<unsigned long>(pieces), 0);
     return got > 0 ? static_cast<size_t>(got) : 0;
   }
+  // Several pieces by one call; how many bytes could be read before the first one that is not mapped.
+  size_t read_all(const iovec* local, const iovec* remote, size_t pieces) const {
+    const ssize_t got = process_vm_readv(pid_, local, pieces, remote, pieces, 0);
+    return got > 0 ? static_cast<size_t>(got) : 0;
+  }
   template <class T>
   std::optional<T> get(uint64_t address) const {
     T value{};
@@ -44,14 +50,29 @@ class ProcessMemory {
   int pid_;
 };
 
-// The same by whole pages, each read once until forget(): a system call costs more than a page's copy, and what belongs
+// The same by whole pages, each read once until renew(): a system call costs more than a page's copy, and what belongs
 // together mostly lies together.
 class PagedMemory {
  public:
   explicit PagedMemory(int pid) : memory_(pid) {}
 
-  // What is read from now on is what the memory holds from now on.
-  void forget() { used_ = 0; }
+  // What is read from now on is what the memory holds from now on. Pages that were read from since the last call will
+  // mostly be read from again, so all of them are fetched at once.
+  void renew() {
+    size_t kept = 0;
+    std::array<uint64_t, kMostPages> addresses;
+    for (size_t i = 0; i < used_; ++i)
+      if (std::exchange(pages_[i].touched, false)) addresses[kept++] = pages_[i].address;
+    for (size_t i = 0; i < kept; ++i) pages_[i].address = addresses[i];
+    std::array<iovec, kMostPages> local, remote;
+    for (size_t i = 0; i < kept; ++i) {
+      local[i] = {pages_[i].bytes.data(), kPage};
+      remote[i] = {reinterpret_cast<void*>(addresses[i]), kPage};
+    }
+    used_ = kept ? memory_.read_all(local.data(), remote.data(), kept) / kPage : 0;  // up to one that is not there
+  }
+  // Pages that need not be asked for one by one.
+  size_t fetched() const { return used_; }
 
   bool read(uint64_t address, void* into, size_t size) {
     if (size > kPage) return memory_.read(address, into, size);
@@ -74,17 +95,22 @@ class PagedMemory {
   static constexpr size_t kMostPages = 64;
   struct Page {
     uint64_t address;
+    bool touched;
     std::array<uint8_t, kPage> bytes;
   };
 
   const uint8_t* page(uint64_t address) {
     for (size_t i = used_; i-- > 0;)
-      if (pages_[i].address == address) return pages_[i].bytes.data();
+      if (pages_[i].address == address) {
+        pages_[i].touched = true;
+        return pages_[i].bytes.data();
+      }
     if (used_ == kMostPages) used_ = 0;
     if (pages_.size() == used_) pages_.emplace_back();
     Page& fresh = pages_[used_];
     if (!memory_.read(address, fresh.bytes.data(), kPage)) return nullptr;
     fresh.address = address;
+    fresh.touched = true;
     ++used_;
     return fresh.bytes.data();
   }

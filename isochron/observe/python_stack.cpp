@@ -112,10 +112,10 @@ uint64_t PythonProcess::find_main_thread() {
 
 std::optional<PythonThread> PythonProcess::main_thread() {
   ++looks_;
-  memory_.forget();
+  memory_.renew();
   const uint64_t thread = find_main_thread();
   for (int attempt = 0; thread && attempt < kAttempts; ++attempt) {
-    if (attempt > 0) memory_.forget();
+    if (attempt > 0) memory_.renew();
     PythonThread out{.main = true};
     if (!walk(thread, out)) continue;
     // The outermost frame stays the same for a program's life: another one is a sign of tearing.
@@ -128,7 +128,7 @@ std::optional<PythonThread> PythonProcess::main_thread() {
 
 std::vector<PythonThread> PythonProcess::threads() {
   ++looks_;
-  memory_.forget();
+  memory_.renew();
   const uint64_t main_id = memory_.pointer(runtime_ + static_cast<uint64_t>(layout_->runtime_main_thread));
   std::vector<PythonThread> out;
   uint64_t thread = newest_thread();
@@ -348,21 +348,29 @@ bool PythonProcess::torch_profiler_is_on() {
 }
 
 PythonProcess::Variable PythonProcess::variable(const PythonFrame& frame, std::string_view name) {
-  const auto is_it = [&](std::string_view other) { return other == name; };
-  Variable found;
   if (frame.code->module) {
     const auto table = global_table(memory_.pointer(frame.address + static_cast<uint64_t>(layout_->frame_globals)));
-    if (const uint64_t at = table ? find_global(*table, is_it) : 0)
-      found = {memory_.pointer(at - 8), memory_.pointer(at)};
-  } else {
-    const uint64_t code = memory_.pointer(frame.address + static_cast<uint64_t>(layout_->frame_code));
-    uint64_t at = frame.address + static_cast<uint64_t>(layout_->frame_locals);
-    for (const uint64_t local : local_names(memory_.pointer(code + static_cast<uint64_t>(layout_->code_local_names)))) {
-      if (is_it(string_at(local))) found = {local, memory_.pointer(at)};
-      at += 8;
-    }
+    const uint64_t at = table ? find_global(*table, [&](std::string_view other) { return other == name; }) : 0;
+    return at ? Variable{memory_.pointer(at - 8), memory_.pointer(at)} : Variable{};
   }
-  return found;
+  const LocalVariable* local = local_variable(frame, name);
+  if (!local || local->slot < 0) return {};
+  const uint64_t values = frame.address + static_cast<uint64_t>(layout_->frame_locals);
+  return {local->name_at, memory_.pointer(values + 8 * static_cast<uint64_t>(local->slot))};
+}
+
+// The names of all of a function's variables are read when one is asked for the first time.
+const LocalVariable* PythonProcess::local_variable(const PythonFrame& frame, std::string_view name) {
+  std::vector<LocalVariable>& known = frame.code->asked_for;
+  const auto found = std::find_if(known.begin(), known.end(), [&](const auto& local) { return local.name == name; });
+  if (found != known.end()) return &*found;
+  const uint64_t code = memory_.pointer(frame.address + static_cast<uint64_t>(layout_->frame_code));
+  const auto names = local_names(memory_.pointer(code + static_cast<uint64_t>(layout_->code_local_names)));
+  if (names.empty()) return nullptr;
+  LocalVariable local{.name = std::string(name)};
+  for (size_t i = 0; i < names.size(); ++i)
+    if (string_at(names[i]) == name) local.slot = static_cast<int>(i), local.name_at = names[i];
+  return &known.emplace_back(std::move(local));
 }
 
 std::optional<std::string> PythonProcess::text_variable(const PythonFrame& frame, std::string_view name) {

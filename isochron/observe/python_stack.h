@@ -28,6 +28,13 @@ namespace isochron::observe {
 
 struct CodeRoles;
 
+// Where a function keeps a variable that was asked for by its name.
+struct LocalVariable {
+  std::string name;
+  int slot = -1;         // -1: it has none of that name
+  uint64_t name_at = 0;  // in its process
+};
+
 struct PythonCode {
   std::string file;
   std::string function;  // qualified where the interpreter knows it (3.11 on)
@@ -40,6 +47,7 @@ struct PythonCode {
   bool generator = false;
   // What it says about a program's activity, found out once (activity.cpp).
   mutable std::shared_ptr<const CodeRoles> roles;
+  mutable std::vector<LocalVariable> asked_for;
 };
 
 // Not part of Python, a framework or a package: something the user wrote.
@@ -105,6 +113,8 @@ class PythonProcess {
     uint64_t name = 0, value = 0;
   };
   Variable variable(const PythonFrame& frame, std::string_view name);
+  // nullptr when the names can't be read.
+  const LocalVariable* local_variable(const PythonFrame& frame, std::string_view name);
   // Addresses of the names of a function's variables, in the order of their slots.
   std::vector<uint64_t> local_names(uint64_t names);
 

@@ -93,7 +93,7 @@ int Relay::run() {
       }
     if (raw_.active() && polled.back().fd == STDIN_FILENO && polled.back().revents) pump_stdin();
     if (polled[0].revents) on_signal();
-    flush_notes();
+    if (polled[1].revents) flush_notes();
     if (pending_signal_ && !ended_ && seconds_now() - pending_since_ > kGroupSignalGrace)
       kill(child_.pid, std::exchange(pending_signal_, 0));
   }

@@ -9,7 +9,6 @@
 
 #include "isochron/base/clock.h"
 #include "isochron/observe/elf_symbols.h"
-#include "isochron/observe/float_probe.h"
 #include "isochron/observe/open_files.h"
 #include "isochron/timeline/sample_keys.h"
 
@@ -26,6 +25,9 @@ constexpr double kBusy = 0.05;           // core seconds per second of all other
 constexpr double kNumbersEvery = 2.5;    // seconds between looks at the numbers it computes with in a run's beginning;
 constexpr double kNumbersCost = 3e-4;    // later the share of a core they cost
 constexpr double kBeginning = 5;         // looks are dear: as time goes by, so many fit into what has passed
+constexpr double kImporting = 10;        // seconds of imports in which numbers are not looked at: there are none
+constexpr double kShare = 0.006;         // of a core that looking may cost before it becomes rarer,
+constexpr double kStartUp = 0.15;        // and CPU seconds beside it for what is done once, as finding symbols
 constexpr double kMemory = 30;           // seconds of counters kept for explaining a stall
 constexpr double kCarryOver = 0.5;       // seconds a missing look may be taken for the last one
 
@@ -44,6 +46,10 @@ double own_cpu_seconds() {
     return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
   };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+double pace_for_cost(double cpu_seconds, double seconds) {
+  return std::clamp(cpu_seconds / (kStartUp + kShare * seconds), 1.0, 3.0);
 }
 
 Sampler::Sampler(int pid, const SamplerOptions& options)
@@ -85,7 +91,9 @@ void Sampler::tick(double now) {
 
 void Sampler::look(double now) {
   const double elapsed = ticks_ == 0 ? 0 : now - last_tick_;
-  const auto look = trainer_.look(tree_, now);
+  // Every look at an import finds code that was not seen before, which costs most: every other one does.
+  const bool importing = !log_.empty() && trainer_.last_activity().phase == Phase::start;
+  const auto look = importing && ticks_ % 2 ? std::nullopt : trainer_.look(tree_, now);
   if (trainer_.pid() == 0) why_no_stacks_ = trainer_.why_no_stacks();
   if (look) {
     log_.add(now, elapsed, look->activity);
@@ -150,8 +158,11 @@ void Sampler::look_for_strangers(double now) {
 
 void Sampler::look_at_numbers(double now) {
   if (!trainer_.pid() || now < next_numbers_) return;
+  if (now < kImporting && trainer_.last_activity().phase == Phase::start) return;
   const double before = own_cpu_seconds();
-  subnormal_share_ = subnormal_share(trainer_.pid());
+  if (!numbers_ || numbers_->pid() != trainer_.pid()) numbers_.emplace(trainer_.pid());
+  subnormal_share_ =
+      numbers_->subnormal_share(tree_.contains(trainer_.pid()) ? tree_.alive().at(trainer_.pid()).rss_bytes : 0);
   if (loaded_framework_.empty()) {
     std::vector<std::string> files;
     for (MappedFile& file : mapped_files(trainer_.pid())) files.push_back(std::move(file.path));

@@ -1,4 +1,4 @@
-// Watches a process tree ten times a second for well under 1 % of a core, and turns what it sees into
+// Watches a process tree ten times a second for under 1 % of a core, and turns what it sees into
 // the samples, spans and facts of a run record.
 //
 //   Sampler sampler(pid, {.folders = {working_folder}});
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "isochron/observe/activity_log.h"
+#include "isochron/observe/float_probe.h"
 #include "isochron/observe/hardware_counters.h"
 #include "isochron/observe/machine.h"
 #include "isochron/observe/process_tree.h"
@@ -27,6 +28,10 @@ namespace isochron::observe {
 
 // CPU time this process itself has used.
 double own_cpu_seconds();
+
+// By how much pauses between looks must grow, from 1 to 3, so that looking stays below 1 % of a core: on a slow or
+// crowded machine, or with hundreds of processes to look at.
+double pace_for_cost(double cpu_seconds, double seconds);
 
 struct SamplerOptions {
   std::vector<std::string> folders;            // where the command is expected to write
@@ -100,6 +105,7 @@ class Sampler {
   double next_numbers_ = 1;                         // when its numbers are looked at next
   double children_started_ = 0;
   double main_cpu_ = 0;
+  std::optional<FloatProbe> numbers_;  // those of the trainer
   std::optional<double> subnormal_share_;
   int open_files_ = 0, sockets_ = 0;
   std::string why_no_stacks_;

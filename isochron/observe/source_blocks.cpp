@@ -138,6 +138,18 @@ bool without_gradients(std::string_view header) {
 
 }  // namespace
 
+namespace {
+
+bool is_header(std::string_view text) {
+  return std::any_of(std::begin(kBlocks), std::end(kBlocks), [&](std::string_view b) { return text.starts_with(b); });
+}
+
+bool begins_function(std::string_view text) {
+  return text.starts_with("def ") || text.starts_with("class ") || text.starts_with("async def ");
+}
+
+}  // namespace
+
 std::vector<std::string> enclosing_headers(const std::vector<std::string>& lines, size_t line) {
   std::vector<std::string> headers;
   if (line == 0 || line > lines.size()) return headers;
@@ -147,10 +159,9 @@ std::vector<std::string> enclosing_headers(const std::vector<std::string>& lines
     const std::string_view text = trimmed(lines[i]);
     if (text.empty() || text.front() == '#' || indentation(lines[i]) >= column) continue;
     // The end of a statement of several lines may stand further left than its block.
-    if (std::none_of(std::begin(kBlocks), std::end(kBlocks), [&](std::string_view b) { return text.starts_with(b); }))
-      continue;
+    if (!is_header(text)) continue;
     column = indentation(lines[i]);
-    if (text.starts_with("def ") || text.starts_with("class ") || text.starts_with("async def ")) break;
+    if (begins_function(text)) break;
     headers.emplace_back(text);
   }
   return headers;
@@ -215,6 +226,58 @@ std::string split_variable(const std::vector<std::string>& lines, size_t line) {
       return header.substr(4, header.find_first_of(" ,", 4) - 4);
   }
   return "";
+}
+
+namespace {
+
+GradientSwitch switch_in(std::string_view statement) {
+  constexpr std::string_view kCall = "set_grad_enabled(", kNot = "not ";
+  constexpr auto kOfNames = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  const size_t call = statement.find(kCall);
+  if (call == std::string_view::npos) return {};
+  std::string_view argument = trimmed(statement.substr(call + kCall.size()));
+  GradientSwitch found;
+  if (argument.starts_with("mode=")) argument.remove_prefix(5);
+  if (argument.starts_with(kNot)) argument.remove_prefix(kNot.size()), found.off = GradientSwitch::Off::if_true;
+  const size_t end = std::min(argument.find_first_not_of(kOfNames), argument.size());
+  const std::string_view name = argument.substr(0, end), rest = trimmed(argument.substr(end));
+  if (rest.starts_with("==") || rest.starts_with("!="))
+    found.off = GradientSwitch::Off::if_it_names_data;
+  else if (!rest.starts_with(")"))
+    return {};  // an attribute, a call
+  if (name != "True" && name != "False") found.variable = name;
+  return found;
+}
+
+}  // namespace
+
+GradientSwitch gradient_switch(const std::vector<std::string>& lines, size_t line) {
+  if (line == 0 || line > lines.size()) return {};
+  size_t column = indentation(lines[line - 1]);
+  for (size_t i = line - 1; i-- > 0;) {
+    const std::string_view text = trimmed(lines[i]);
+    const size_t place = indentation(lines[i]);
+    if (text.empty() || text.front() == '#' || place > column) continue;
+    const bool header = place < column && is_header(text);
+    if (header ? text.starts_with("with ") : text.starts_with("torch.set_grad_enabled(") && place == column)
+      if (text.find("set_grad_enabled(") != std::string_view::npos) return switch_in(text);
+    if (!header) continue;
+    column = place;
+    if (begins_function(text)) break;
+  }
+  return {};
+}
+
+bool switches_off(const GradientSwitch& by, std::string_view value) {
+  switch (by.off) {
+    case GradientSwitch::Off::if_false:
+      return value == "0";
+    case GradientSwitch::Off::if_true:
+      return value == "1";
+    case GradientSwitch::Off::if_it_names_data:
+      return names_data(value);
+  }
+  return false;
 }
 
 }  // namespace isochron::observe

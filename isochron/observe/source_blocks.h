@@ -34,6 +34,17 @@ std::string loop_variable(const std::vector<std::string>& lines, size_t line);
 // `for phase in ["train", "val"]:`; empty where there is none. Whether the line evaluates, its value says.
 std::string split_variable(const std::vector<std::string>& lines, size_t line);
 
+// The variable by which one loop serves training and validation, `train` of `with torch.set_grad_enabled(train):`
+// around a line or of `torch.set_grad_enabled(train)` above it in its function. With such a value the line evaluates.
+struct GradientSwitch {
+  enum class Off : uint8_t { if_false, if_true, if_it_names_data };  // set_grad_enabled(not test), (phase == "train")
+  std::string variable;                                              // empty: there is none
+  Off off = Off::if_false;
+};
+GradientSwitch gradient_switch(const std::vector<std::string>& lines, size_t line);
+// Whether gradients are off by a value of that variable: a text, or a number as text ("0": False).
+bool switches_off(const GradientSwitch& by, std::string_view value);
+
 // Whether a word is what people call validation data: "val", "testset".
 bool names_data(std::string_view word);
 

@@ -121,6 +121,7 @@ const SourceLines::Line& SourceLines::line_of(const PythonFrame& frame) {
                      .sets_weights = sets_weights(text),
                      .validates = line_validates(lines, lines.size()),
                      .split = split_variable(lines, lines.size()),
+                     .gradients = gradient_switch(lines, lines.size()),
                      .counter = epoch_variable(lines, lines.size()),
                      .turn = loop_variable(lines, lines.size())};
     if (!lines.empty()) known->second.loop = observe::loop_around(lines, lines.size());
@@ -144,9 +145,12 @@ bool SourceLines::validates(const std::vector<PythonFrame>& frames, const ValueO
   const auto end = std::find_if_not(outermost, frames.rend(), user);
   return std::any_of(outermost, end, [&](const PythonFrame& frame) {
     const Line& line = line_of(frame);
-    if (line.validates || line.split.empty()) return line.validates;
-    const auto value = value_of(frame, line.split);
-    return value && names_data(*value);
+    if (line.validates) return true;
+    const auto split = line.split.empty() ? std::nullopt : value_of(frame, line.split);
+    if (split && names_data(*split)) return true;
+    const std::string& variable = line.gradients.variable;
+    const auto flag = variable.empty() ? std::nullopt : value_of(frame, variable);
+    return flag && switches_off(line.gradients, *flag);
   });
 }
 

@@ -61,9 +61,10 @@ class SourceLines {
     LineCall call;
     bool sets_weights = false;
     bool validates = false;
-    std::string split;    // the variable that tells training from validation
-    std::string counter;  // the one that counts epochs,
-    std::string turn;     // and that of the innermost loop
+    std::string split;         // the variable that tells training from validation,
+    GradientSwitch gradients;  // or the one that switches gradients
+    std::string counter;       // the one that counts epochs,
+    std::string turn;          // and that of the innermost loop
     std::optional<Loop> loop;
   };
   const Line& line_of(const PythonFrame& frame);

@@ -16,6 +16,8 @@ constexpr size_t kStackBytes = 16384;
 constexpr size_t kOuterBytes = 8192;
 constexpr uint64_t kMaxStack = 64 << 20;
 constexpr size_t kMaxThreads = 128;
+constexpr int kLongAsleep = 50;   // looks that found a thread in the same call,
+constexpr int kSleeperEvery = 5;  // after which every so manieth looks at it
 
 // End of the mapping that holds `address`, from the text of /proc/PID/maps.
 std::optional<uint64_t> mapping_end(std::string_view maps, uint64_t address) {
@@ -79,19 +81,28 @@ void StackScanner::list_threads() {
 
 std::set<std::string> StackScanner::look() {
   list_threads();
+  ++looks_;
   std::set<std::string> found;
   for (auto& [tid, thread] : threads_) {
+    if (thread.asleep >= kLongAsleep && (looks_ + tid) % kSleeperEvery != 0) {
+      found.insert(thread.seen.begin(), thread.seen.end());
+      continue;
+    }
     const std::string_view call = thread.syscall.read();
     if (call.empty()) thread_count_ = 0;
     if (const auto sp = sleeping_stack_pointer(call)) {
+      ++thread.asleep;
       if (call != thread.call) {
+        thread.asleep = 0;
         thread.call = call;
         thread.seen.clear();
         scan(*sp, std::min<uint64_t>(kStackBytes, stack_top(tid, *sp) - *sp), thread.seen);
       }
       found.insert(thread.seen.begin(), thread.seen.end());
-    } else if (const auto top = stack_tops_.find(tid); top != stack_tops_.end()) {
-      scan(top->second - kOuterBytes, kOuterBytes, found);
+    } else {
+      thread.asleep = 0;
+      if (const auto top = stack_tops_.find(tid); top != stack_tops_.end())
+        scan(top->second - kOuterBytes, kOuterBytes, found);
     }
   }
   return found;

@@ -8,7 +8,8 @@
 //
 // Needs the permission to trace the process (a child's is always given). Where a running thread's stack
 // ends is not known, so only its outermost frames are looked at, once it was seen asleep. A thread that sleeps in the
-// very call it slept in before is taken to have slept on.
+// very call it slept in before is taken to have slept on; one that has for a long time, as most of a pool do, is looked
+// at only now and then.
 #pragma once
 
 #include <cstdint>
@@ -53,10 +54,12 @@ class StackScanner {
     ProcFile syscall;
     std::string call;            // what that file said when its stack was scanned last,
     std::set<std::string> seen;  // and which names were on it
+    int asleep = 0;              // looks that found it in that call since
   };
   void list_threads();
   std::map<int, Thread> threads_;
   uint64_t thread_count_ = 0;  // when they were listed last; 0: list them anew
+  int looks_ = 0;
 };
 
 // The stack pointer of a sleeping thread, from /proc/PID/task/TID/syscall.

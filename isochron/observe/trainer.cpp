@@ -204,7 +204,11 @@ void Trainer::refine_validation(Activity& activity, const std::vector<PythonFram
   constexpr Phase kMayValidate[] = {Phase::forward, Phase::metrics, Phase::input, Phase::other};
   if (std::find(std::begin(kMayValidate), std::end(kMayValidate), activity.phase) == std::end(kMayValidate)) return;
   const auto value_of = [&](const PythonFrame& frame, const std::string& name) {
-    return candidates_.at(pid_).python->text_variable(frame, name);
+    PythonProcess& python = *candidates_.at(pid_).python;
+    auto text = python.text_variable(frame, name);
+    if (!text)
+      if (const auto number = python.integer_variable(frame, name)) text = std::to_string(*number);
+    return text;
   };
   if (!source_.validates(frames, value_of)) return;
   activity.phase = Phase::validate;

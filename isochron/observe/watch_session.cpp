@@ -21,11 +21,8 @@ namespace {
 
 constexpr auto kTick = std::chrono::milliseconds(100);
 constexpr int kTicksPerSecond = 10;
-constexpr double kShare = 0.01;        // of a core that looking may cost;
-constexpr double kStartUp = 0.5;       // CPU seconds that finding symbols and the like may cost beside it
-constexpr auto kSlowTick = 3 * kTick;  // beyond both, as with hundreds of processes
-constexpr double kShortSilence = 4;    // silence worth explaining when the user ends the command
-constexpr double kGrace = 10;          // seconds a stuck command gets to end before it is killed
+constexpr double kShortSilence = 4;  // silence worth explaining when the user ends the command
+constexpr double kGrace = 10;        // seconds a stuck command gets to end before it is killed
 
 std::string folder_of_process(int pid) {
   char buffer[4096];
@@ -79,6 +76,7 @@ double WatchSession::seconds() const { return running_ ? seconds_between(start_n
 int WatchSession::run() { return options_.pid ? run_attached() : run_command(); }
 
 void WatchSession::start_sampling(int pid, const SamplerOptions& options) {
+  own_cpu_at_start_ = own_cpu_seconds();
   auto sampler = std::make_unique<Sampler>(pid, options);
   const std::lock_guard lock(mutex_);  // others may ask for a record already
   sampler_ = std::move(sampler);
@@ -166,8 +164,9 @@ void WatchSession::sample_until_stopped() {
       }
       lock.lock();
     }
-    const bool dear = own_cpu_seconds() > kStartUp + kShare * seconds();
-    next = std::max(next + (dear ? kSlowTick : kTick), std::chrono::steady_clock::now());
+    const auto pause = std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+        kTick * pace_for_cost(own_cpu_seconds() - own_cpu_at_start_, seconds()));
+    next = std::max(next + pause, std::chrono::steady_clock::now());
     stopping_.wait_until(lock, next, [&] { return stop_; });
   }
 }

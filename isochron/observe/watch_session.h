@@ -73,6 +73,7 @@ class WatchSession {
 
   WatchOptions options_;
   std::atomic<int64_t> start_ns_;
+  double own_cpu_at_start_ = 0;
   HardwareCounters counters_;
   std::unique_ptr<Relay> relay_;
   std::unique_ptr<Sampler> sampler_;

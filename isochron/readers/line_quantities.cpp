@@ -113,9 +113,9 @@ Quantities find_quantities(std::string_view line, std::string_view lower_line, s
     const bool starts = number_starts && (at == 0 || (!is_word(line[at - 1]) && line[at - 1] != '.'));
     if (!starts) {
       // "val=nan 3.2s": a number too, so what follows is not its own.
-      if (const std::string_view rest = lower_line.substr(at); (rest.starts_with("nan") || rest.starts_with("inf")) &&
-                                                               at > from && !is_word(line[at - 1]) &&
-                                                               (rest.size() == 3 || !is_word(rest[3]))) {
+      if (const std::string_view rest = lower_line.substr(at);
+          (rest[0] == 'n' || rest[0] == 'i') && (rest.starts_with("nan") || rest.starts_with("inf")) && at > from &&
+          !is_word(line[at - 1]) && (rest.size() == 3 || !is_word(rest[3]))) {
         at += 3;
         key_start = at;
         continue;

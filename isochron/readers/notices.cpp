@@ -79,6 +79,9 @@ constexpr auto kRows = std::to_array<Row>({
     {"oom", "oomkilled", "", true},
     {"oom", "not enough memory", "", true},
     {"oom", "out of memory while trying to allocate", "", true},
+    {"oom", "resourceexhaustederror", "", true},
+    {"oom", "cannot parse tensor from proto", "", true},         // TensorFlow had no room for what the text describes
+    {"memory.tight", "allocation of", "of free system memory"},  // a warning that most runs survive
     {"killed", "slurmstepd: error:", "cancelled at", true},
     {"killed", "exit code 137", "", true},
     {"killed", "interrupted by signal", "sigkill", true},
@@ -122,16 +125,20 @@ constexpr auto kRows = std::to_array<Row>({
     {"resume", "resume from"},
     {"resume", "resuming training"},
     {"resume", "resumed"},
-    {"resume", "loaded checkpoint"},
-    {"resume", "loading checkpoint"},
-    {"resume", "checkpoint loaded"},
-    {"resume", "restoring parameters from"},
-    {"resume", "restored"},
     {"resume", "restoring states from the checkpoint"},
-    {"resume", "loaded", ".pt"},
-    {"resume", "loaded", ".ckpt"},
-    {"resume", "loaded", ".h5"},
-    {"resume", "loaded", ".keras"},
+    {"resume", "loaded checkpoint", "resum"},
+    {"resume", "loading checkpoint", "resum"},
+    {"resume", "checkpoint loaded", "resum"},
+    {"resume", "restored", "resum"},
+    {"weights.loaded", "loaded checkpoint"},
+    {"weights.loaded", "loading checkpoint"},
+    {"weights.loaded", "checkpoint loaded"},
+    {"weights.loaded", "restoring parameters from"},
+    {"weights.loaded", "restored"},
+    {"weights.loaded", "loaded", ".pt"},
+    {"weights.loaded", "loaded", ".ckpt"},
+    {"weights.loaded", "loaded", ".h5"},
+    {"weights.loaded", "loaded", ".keras"},
     {"resume.skip", "skipping", "batches"},
     {"resume.skip", "skipping the first"},
     {"resume.skip", "will skip the first"},
@@ -181,11 +188,18 @@ constexpr auto kHints = std::to_array<Hint>({
     {"pytorch", "torch"},
 });
 
+constexpr std::string_view kSaves[] = {"saving", "saved",   "save ",   "writing", "written",  "wrote ",
+                                       "dumped", "dumping", "stored ", "storing", "exported", "exporting"};
+constexpr std::string_view kCheckpoint = "checkpoint";
+
+// Rows first, then hints, then words of saving.
 const NeedleIndex& notice_index() {
   static const NeedleIndex index = [] {
     std::vector<std::string_view> needles;
     for (const Row& row : kRows) needles.push_back(row.first);
     for (const Hint& hint : kHints) needles.push_back(hint.part);
+    needles.insert(needles.end(), std::begin(kSaves), std::end(kSaves));
+    needles.push_back(kCheckpoint);
     return NeedleIndex(needles);
   }();
   return index;
@@ -196,13 +210,13 @@ const NeedleIndex& notice_index() {
 bool tells_of_saving(std::string_view line) {
   constexpr size_t kLongest = 400;
   if (line.size() > kLongest) return false;
-  const bool saves = has_any(line, {"saving", "saved", "save ", "writing", "written", "wrote ", "dumped", "dumping",
-                                    "stored ", "storing", "exported", "exporting"});
+  const bool saves = std::any_of(std::begin(kSaves), std::end(kSaves),
+                                 [&](std::string_view word) { return line.find(word) != std::string_view::npos; });
   if (has_any(line, {"not saved", "to be saved", "will be saved", "would be saved", "run data is saved"})) return false;
   if (saves && has_any(line, {"model", "checkpoint", "ckpt", "snapshot", "weights", "state", ".pt", ".h5", ".keras",
                               ".ckpt", ".npz", ".safetensors", ".onnx", ".pkl", ".bin"}))
     return true;
-  return has_any(line, {"checkpoint"}) &&
+  return line.find(kCheckpoint) != std::string_view::npos &&
          !has_any(line,
                   {"load", "restor", "resum", "from", "no checkpoint", "gradient", "every", "warn", "import", "find",
                    "found", "callback", "activation", "checkpoint=", "checkpoint:", "checkpoint_", "checkpointing"});
@@ -213,6 +227,7 @@ bool tells_of_saving(std::string_view line) {
 bool is_last_word(std::string_view words) {
   constexpr size_t kLongest = 64;  // with what stands before it
   while (!words.empty() && (words.back() == '.' || words.back() == '!')) words.remove_suffix(1);
+  if (!words.ends_with("ed") && !words.ends_with("done")) return false;  // none of those below
   words = words.substr(words.size() - std::min(words.size(), kLongest));
   for (const std::string_view prefix : {"]: ", "] ", " - ", "| ", "info ", "info: ", "info:root:"})
     if (const size_t at = words.rfind(prefix); at != std::string_view::npos) words.remove_prefix(at + prefix.size());
@@ -224,8 +239,11 @@ bool is_last_word(std::string_view words) {
 LineNotices match_notices(std::string_view line_lower) {
   LineNotices out;
   size_t best = kRows.size(), hint = kHints.size();
+  bool may_save = false;
   notice_index().find(line_lower, [&](size_t needle) {
-    if (needle >= kRows.size()) {
+    if (needle >= kRows.size() + kHints.size()) {
+      may_save = true;
+    } else if (needle >= kRows.size()) {
       hint = std::min(hint, needle - kRows.size());
     } else if (needle < best) {
       const Row& row = kRows[needle];
@@ -239,7 +257,7 @@ LineNotices match_notices(std::string_view line_lower) {
     return out;
   }
   const std::string_view words = trimmed(line_lower);
-  if (tells_of_saving(words)) {
+  if (may_save && tells_of_saving(words)) {
     out.notice = Notice{"checkpoint", false};
     return out;
   }

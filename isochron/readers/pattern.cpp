@@ -66,7 +66,7 @@ struct Pattern::Node {
   bool optional = false;
 };
 
-// One try at one place of a line; `budget` bounds the backtracking of the whole line.
+// Tries at the places of a line, one after the other; `budget` bounds the backtracking of them all.
 struct Pattern::Attempt {
   std::string_view line;
   std::string_view lower_line;
@@ -82,6 +82,7 @@ Pattern::Pattern(std::string_view source) {
   ISO_CHECK(at == source.size());
   for (const Node& node : nodes_)
     if (node.kind == Node::Kind::text && node.text.size() > required_.size()) required_ = node.text;
+  may_be_empty_ = add_beginnings(nodes_, 0, beginnings_);
 }
 Pattern::~Pattern() = default;
 Pattern::Pattern(Pattern&&) noexcept = default;
@@ -126,6 +127,38 @@ Pattern::Sequence Pattern::parse(std::string_view source, size_t& at) {
   return nodes;
 }
 
+bool Pattern::add_beginnings(const Sequence& nodes, size_t index, std::bitset<256>& bytes) {
+  const auto add = [&](std::string_view characters) {
+    for (const char c : characters) bytes.set(static_cast<unsigned char>(c));
+  };
+  for (; index < nodes.size(); ++index) {
+    const Node& node = nodes[index];
+    switch (node.kind) {
+      case Node::Kind::text:
+        add(std::string_view(node.text).substr(0, 1));
+        return false;
+      case Node::Kind::field:
+        add(node.field->type == FieldType::count ? "0123456789" : "0123456789+-.p");  // p of PT4.2S
+        return false;
+      case Node::Kind::blanks:
+        for (int c = 0; c < 256; ++c)
+          if (is_space(static_cast<char>(c))) bytes.set(static_cast<size_t>(c));
+        break;
+      case Node::Kind::choice: {
+        bool passable = node.optional;
+        for (const Sequence& choice : node.choices) passable = add_beginnings(choice, 0, bytes) || passable;
+        if (!passable) return false;
+        break;
+      }
+      case Node::Kind::anything:
+      case Node::Kind::start:
+      case Node::Kind::end:
+        return true;
+    }
+  }
+  return true;
+}
+
 bool Pattern::run(const Sequence& nodes, size_t index, size_t at, Attempt& attempt) {
   if (--attempt.budget < 0) return false;
   if (index == nodes.size()) {
@@ -145,8 +178,11 @@ bool Pattern::run(const Sequence& nodes, size_t index, size_t at, Attempt& attem
       while (at < attempt.line.size() && is_space(attempt.line[at])) ++at;
       return run(nodes, index + 1, at, attempt);
     case Node::Kind::anything:
-      for (size_t from = at; from <= attempt.line.size(); ++from)
+      for (size_t from = at; from <= attempt.line.size(); ++from) {
+        if (index + 1 < nodes.size() && nodes[index + 1].kind == Node::Kind::text)
+          from = std::min(attempt.lower_line.find(nodes[index + 1].text, from), attempt.line.size());
         if (run(nodes, index + 1, from, attempt)) return true;
+      }
       return false;
     case Node::Kind::field: {
       Scanner scan(attempt.line, at);
@@ -158,11 +194,9 @@ bool Pattern::run(const Sequence& nodes, size_t index, size_t at, Attempt& attem
         if (!value) value = scan.number();
       }
       if (!value) return false;
-      const LogEvent before = attempt.event;
-      node.field->store(attempt.event, *value);
-      if (run(nodes, index + 1, scan.position(), attempt)) return true;
-      attempt.event = before;
-      return false;
+      if (!run(nodes, index + 1, scan.position(), attempt)) return false;
+      node.field->store(attempt.event, *value);  // only now: a try that fails leaves nothing behind
+      return true;
     }
     case Node::Kind::choice: {
       attempt.after.emplace_back(&nodes, index + 1);
@@ -183,13 +217,16 @@ bool Pattern::run(const Sequence& nodes, size_t index, size_t at, Attempt& attem
 std::optional<LogEvent> Pattern::match(std::string_view line, std::string_view line_lower) const {
   int budget = 20000;
   const Node& first = nodes_.front();
+  Attempt attempt{line, line_lower, budget, {}, {}};
   for (size_t at = 0; at <= line.size() && budget > 0; ++at) {
     if (first.kind == Node::Kind::text) {
       at = line_lower.find(first.text, at);
       if (at == std::string_view::npos) break;
       if (at > 0 && is_word(first.text[0]) && is_word(line[at - 1])) continue;
+    } else if (!may_be_empty_) {
+      while (at < line.size() && !beginnings_.test(static_cast<unsigned char>(line_lower[at]))) ++at;
+      if (at == line.size()) break;
     }
-    Attempt attempt{line, line_lower, budget, {}, {}};
     if (run(nodes_, 0, at, attempt)) return std::move(attempt.event);
     if (first.kind == Node::Kind::start) break;
   }

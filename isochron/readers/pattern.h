@@ -14,6 +14,7 @@
 // Matching is bounded: a hostile line costs a fixed number of attempts and then does not match.
 #pragma once
 
+#include <bitset>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,9 +43,13 @@ class Pattern {
   struct Attempt;
   static Sequence parse(std::string_view source, size_t& at);
   static bool run(const Sequence& nodes, size_t index, size_t at, Attempt& attempt);
+  // Adds the bytes, in lower case, that a match of nodes from `index` on may begin with; true: it may also be empty.
+  static bool add_beginnings(const Sequence& nodes, size_t index, std::bitset<256>& bytes);
 
   Sequence nodes_;
   std::string required_;
+  std::bitset<256> beginnings_;
+  bool may_be_empty_ = false;  // then it may begin anywhere
 };
 
 }  // namespace isochron

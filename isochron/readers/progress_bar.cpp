@@ -207,8 +207,9 @@ bool read_keras_times(std::string_view line, Scanner& scan, Bar& bar) {
   read_metrics(line.substr(std::min(scan.position() >= 3 ? scan.position() - 3 : 0, line.size())), event);
   // Keras 2 with verbose=2 repeats its times at the end of the line.
   for (const std::string_view per : {"/epoch", "/step"}) {
-    const size_t slash = line.rfind(per);
-    if (slash == std::string_view::npos || slash < scan.position()) continue;
+    size_t slash = line.find(per, scan.position());
+    if (slash == std::string_view::npos) continue;
+    for (size_t next; (next = line.find(per, slash + 1)) != std::string_view::npos;) slash = next;
     size_t start = slash;
     while (start > 0 && !is_space(line[start - 1])) --start;
     Scanner number(line, start);

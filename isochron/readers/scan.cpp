@@ -50,6 +50,24 @@ constexpr std::array kUnits = std::to_array<Unit>({
     {"d", 86400},
 });
 
+// Whether a unit may begin so, in lower case: most that stands behind numbers is none.
+constexpr bool begins_unit(char c) {
+  return std::any_of(kUnits.begin(), kUnits.end(), [&](const Unit& unit) { return unit.name[0] == c; });
+}
+constexpr auto kBeginsUnit = [] {
+  std::array<bool, 256> begins{};
+  for (int c = 0; c < 256; ++c) begins[static_cast<size_t>(c)] = begins_unit(static_cast<char>(c));
+  return begins;
+}();
+
+// Half of a number's last digit, 0.5e-4 of "0.1234".
+double half_of_last_digit(int exponent) {
+  constexpr double kHalves[] = {0.5,    0.5e-1, 0.5e-2, 0.5e-3, 0.5e-4,  0.5e-5,
+                                0.5e-6, 0.5e-7, 0.5e-8, 0.5e-9, 0.5e-10, 0.5e-11};
+  const auto place = static_cast<size_t>(-exponent);
+  return exponent <= 0 && place < std::size(kHalves) ? kHalves[place] : 0.5 * std::pow(10.0, exponent);
+}
+
 constexpr char kCyrillic = '\xD1';  // the first byte of с in UTF-8
 
 }  // namespace
@@ -143,7 +161,7 @@ std::optional<Measured> Scanner::number() {
   double value = 0;
   if (std::from_chars(start, text_.data() + end, value).ec != std::errc() || !std::isfinite(value)) return std::nullopt;
   at_ = end;
-  const double half = 0.5 * std::pow(10.0, exponent - decimals);
+  const double half = half_of_last_digit(exponent - decimals);
   return Measured{value, value - half, value + half};
 }
 
@@ -159,6 +177,7 @@ bool Scanner::number_stands_alone(std::string_view text) {
 
 std::optional<double> Scanner::unit_seconds(bool attached) {
   const size_t start = at_;
+  if (!kBeginsUnit[static_cast<unsigned char>(lower(peek()))]) return std::nullopt;
   for (const Unit& unit : kUnits) {
     // "5 m" is as often metres or millions as minutes.
     if (unit.name.size() == 1 && unit.name != "s" && !attached) continue;

@@ -51,6 +51,18 @@ TEST(Rules, EpochsTooShortForALookAreNotWithoutOthers) {
   for (const Verdict& verdict : diagnose(run)) EXPECT_NE(verdict.cause, Cause::machine_contention) << verdict.summary;
 }
 
+// A reading that begins in the middle of a run tells nothing about the epochs before it.
+TEST(Rules, OthersThatNobodyLookedForAtFirstAreNotNew) {
+  RunRecord run = run_of({0.6, 0.6, 0.6, 1.8, 2.2});
+  for (double t = 0; t <= run.seconds + 0.2; t += 0.2) {
+    run.samples.push_back({t, {{sample_key::cpus, 2}, {sample_key::cpu_seconds, 0.1 * t}}});
+    if (t < 1.7) continue;
+    run.samples.back().values[sample_key::other_cpu_seconds] = 1.6 * t;
+    run.samples.back().values[sample_key::run_delay_seconds] = 0.3 * t;
+  }
+  for (const Verdict& verdict : diagnose(run)) EXPECT_NE(verdict.cause, Cause::machine_contention) << verdict.summary;
+}
+
 // Every TensorFlow program traces its step for a second or two, and on a busy machine for longer.
 TEST(Rules, OrdinaryTracingComesAfterWhatTookMore) {
   RunRecord run = run_of({6.8, 0.6, 0.7, 0.6, 0.7}, "keras");

@@ -99,5 +99,24 @@ TEST(Rules, PassesThatGrowAlikeDoMoreWork) {
   expect(run, Symptom::slowing, Cause::memory_graph_growth);
 }
 
+// Ops made within the loop of a TensorFlow 1 session.
+TEST(Rules, ASessionWhoseGraphGrows) {
+  const std::vector<double> seconds = {1.2, 1.6, 2.1, 2.6, 3.2, 3.9};
+  RunRecord run = run_of(seconds, "tensorflow");
+  for (size_t i = 0; i < seconds.size(); ++i) {
+    phase(run, i, Phase::forward, seconds[i] - 0.1);
+    run.facts.push_back({"hotspot",
+                         std::to_string(seconds[i] - 0.2) + " s session.run at ctr.py:49 <module>",
+                         "stack samples",
+                         {},
+                         static_cast<int>(i) + 1});
+  }
+  count(run, sample_key::cpu_seconds, [](size_t) { return 1.0; });
+  expect(run, Symptom::slowing, Cause::memory_graph_growth);
+  // The same without sessions is not told by this.
+  run.facts.clear();
+  EXPECT_NE(diagnose(run)[0].cause, Cause::memory_graph_growth);
+}
+
 }  // namespace
 }  // namespace isochron

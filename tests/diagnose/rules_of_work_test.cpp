@@ -1,4 +1,6 @@
 // Epochs that do more, and what only looks so.
+#include <gmock/gmock.h>
+
 #include "made_up_run.h"
 
 namespace isochron {
@@ -94,6 +96,24 @@ TEST(Rules, OnlyEpochsWithAValidationAreSaidToHaveOne) {
   const auto verdicts = diagnose(run);
   ASSERT_EQ(name_of(verdicts[0].cause), "train.validation");
   EXPECT_NE(verdicts[0].evidence[0].find("epochs 3, 6 and 9"), std::string::npos) << verdicts[0].evidence[0];
+}
+
+// A backbone that is frozen at first: only the backward pass becomes longer.
+TEST(Rules, LayersThatAreUnfrozenAreMoreWork) {
+  const auto run_with = [](double late_forward) {
+    RunRecord run = run_of({2.1, 2.1, 2.0, 5.0, 5.1, 4.9, 5.0}, "lightning");
+    for (size_t i = 0; i < 7; ++i) {
+      phase(run, i, Phase::forward, i < 3 ? 1.8 : late_forward);
+      phase(run, i, Phase::backward, i < 3 ? 0.2 : 4.9 - late_forward);
+    }
+    count(run, sample_key::cpu_seconds, [](size_t) { return 1.3; });
+    return run;
+  };
+  expect(run_with(1.9), Symptom::slower_later, Cause::compute_more_work);
+  EXPECT_THAT(diagnose(run_with(1.9))[0].evidence[0], testing::HasSubstr("layers are unfrozen"));
+  // Where the forward pass takes longer as well, it may be the numbers or the cores.
+  for (const Verdict& verdict : diagnose(run_with(3.4)))
+    for (const std::string& line : verdict.evidence) EXPECT_THAT(line, testing::Not(testing::HasSubstr("unfrozen")));
 }
 
 }  // namespace

@@ -446,7 +446,7 @@ TEST(Rules, AnEpochResumedInTheMiddleMakesNoOtherSlow) {
   expect(run, Symptom::slower_later, Cause::unknown);
   run.facts.push_back({"resume", "resuming from out/checkpoint-90", "log:1"});
   expect(run, Symptom::healthy, Cause::none);
-  run.facts[0].value = "Loaded weights of resnet18.pt";
+  run.facts[0] = {"weights.loaded", "Loaded weights of resnet18.pt", "log:1"};
   expect(run, Symptom::slower_later, Cause::unknown);
 }
 

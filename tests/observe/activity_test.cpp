@@ -89,6 +89,24 @@ TEST(Activity, TrainingWhileItsModuleIsImportedIsNoImport) {
   EXPECT_EQ(activity.phase, Phase::update);
 }
 
+TEST(Activity, AnOptimizerThatRunsTheWholeStepIsNotAllUpdate) {
+  const std::pair<std::string, std::string> step = {"lib/torch/optim/optimizer.py",
+                                                    "Optimizer.profile_hook_step.<locals>.wrapper"},
+                                            closure = {"lib/lightning/pytorch/loops/closure.py", "Closure.__call__"},
+                                            user = {"/home/me/train.py", "<module>"};
+  EXPECT_EQ(activity_of(stack({{"lib/torch/nn/modules/module.py", "Module._call_impl"}, closure, step, user})).phase,
+            Phase::forward);
+  EXPECT_EQ(activity_of(stack({{"lib/torch/autograd/graph.py", "_engine_run_backward"}, closure, step, user})).phase,
+            Phase::backward);
+  EXPECT_EQ(activity_of(stack({{"lib/torch/optim/adam.py", "_single_tensor_adam"},
+                               {"lib/torch/autograd/profiler.py", "record_function.__exit__"},
+                               {"lib/torch/optim/adam.py", "Adam.step"},
+                               step,
+                               user}))
+                .phase,
+            Phase::update);
+}
+
 TEST(Activity, WeightsDrawnWhileAModelIsBuiltAreInitialisation) {
   const Activity activity =
       activity_of(stack({{"lib/tensorflow/python/eager/execute.py", "quick_execute"},

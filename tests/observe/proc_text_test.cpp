@@ -101,12 +101,27 @@ TEST(FloatProbe, TakesMemoryThatIsWrittenAndNoFileOrStack) {
 
 TEST(FloatProbe, SeesNumbersBecomeTiny) {
   std::vector<float> numbers(16 << 20, 1.0f);
-  const auto before = subnormal_share(getpid());
+  FloatProbe probe(getpid());
+  const auto before = probe.subnormal_share(1e9);
   ASSERT_TRUE(before);
   std::fill(numbers.begin(), numbers.end(), 2e-41f);
-  const auto after = subnormal_share(getpid());
+  const auto after = probe.subnormal_share(1e9);
   ASSERT_TRUE(after);
   EXPECT_GT(*after, *before + 0.2);
+}
+
+TEST(FloatProbe, LooksForOtherPlacesWhenMemoryGrowsAndNowAndThen) {
+  std::vector<float> numbers(16 << 20, 1.0f);
+  FloatProbe probe(getpid());
+  for (int look = 0; look < 4; ++look) probe.subnormal_share(1e9 + 1e6 * look);
+  EXPECT_EQ(probe.searches(), 1);
+  const std::vector<float> more(64 << 20, 2e-41f);
+  const auto grown = probe.subnormal_share(1.25e9);
+  EXPECT_EQ(probe.searches(), 2);
+  ASSERT_TRUE(grown);
+  EXPECT_GT(*grown, 0.5);
+  for (int look = 0; look < 8; ++look) probe.subnormal_share(1.25e9);
+  EXPECT_EQ(probe.searches(), 3);
 }
 
 }  // namespace isochron::observe

@@ -113,6 +113,7 @@ TEST(PythonStack, TextsOfVariablesAreReadByTheirNames) {
   for (int i = 0; i < 100 && (!main || main->frames.size() < 2); ++i) main = python->main_thread(), usleep(10000);
   ASSERT_TRUE(main && main->frames.size() == 2);
   EXPECT_EQ(python->text_variable(main->frames[0], "phase"), "test");
+  EXPECT_EQ(python->text_variable(main->frames[0], "phase"), "test") << "where it is kept is known now";
   EXPECT_EQ(python->text_variable(main->frames[0], "model"), std::nullopt);
   EXPECT_EQ(python->text_variable(main->frames[0], "split"), std::nullopt);
   EXPECT_EQ(python->text_variable(main->frames[1], "split"), "val");

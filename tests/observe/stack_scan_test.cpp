@@ -38,6 +38,35 @@ TEST(StackScan, SeesThroughWhichFunctionASleeperWasCalled) {
   waitpid(pid, nullptr, 0);
 }
 
+volatile sig_atomic_t woken = 0;
+
+int less_when_woken(const void*, const void*) {
+  while (!woken) usleep(1000000);
+  return 0;
+}
+
+TEST(StackScan, ALongSleepersAwakeningIsSeenAFewLooksLater) {
+  const int pid = fork();
+  if (pid == 0) {
+    signal(SIGUSR1, [](int) { woken = 1; });
+    int numbers[2] = {};
+    std::qsort(numbers, 2, sizeof(int), less_when_woken);
+    while (true) pause();
+  }
+  usleep(100000);
+  auto scanner = StackScanner::find(pid, "libc.so.6", {"qsort_r"});
+  ASSERT_TRUE(scanner);
+  const std::set<std::string> sleeps{"qsort_r"};
+  for (int i = 0; i < 60; ++i) EXPECT_EQ(scanner->look(), sleeps);
+  kill(pid, SIGUSR1);
+  usleep(100000);
+  int looks = 0;
+  while (looks < 10 && scanner->look() == sleeps) ++looks;
+  EXPECT_LT(looks, 5);
+  kill(pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
+}
+
 TEST(StackScan, SymbolsAreFoundWhereTheLoaderPutThem) {
   for (const MappedFile& file : mapped_files(getpid())) {
     if (file.path.find("libc.so.6") == std::string::npos) continue;

@@ -145,6 +145,32 @@ TEST(SourceBlocks, ALineThatEvaluatesIsToldByWhatHoldsIt) {
   EXPECT_FALSE(line_validates(lines, 99));
 }
 
+TEST(SourceBlocks, OneLoopTrainsAndValidatesByASwitchOfGradients) {
+  const auto variable = [](const std::vector<std::string>& lines) {
+    return gradient_switch(lines, lines.size()).variable;
+  };
+  const std::vector<std::string> with = {"def run(loader, train):", "    for x, y in loader:",
+                                         "        with torch.set_grad_enabled(train):", "            out = model(x)"};
+  EXPECT_EQ(variable(with), "train");
+  EXPECT_TRUE(switches_off(gradient_switch(with, 4), "0"));
+  EXPECT_FALSE(switches_off(gradient_switch(with, 4), "1"));
+  EXPECT_EQ(gradient_switch(with, 2).variable, "") << "what comes before it";
+  const std::vector<std::string> above = {"def run(loader, test):", "    torch.set_grad_enabled(not test)",
+                                          "    model.train(not test)",
+                                          "    for x, y in loader:", "        out = model(x)"};
+  EXPECT_EQ(variable(above), "test");
+  EXPECT_TRUE(switches_off(gradient_switch(above, 5), "1"));
+  const std::vector<std::string> split = {
+      "def run(phase):", "    with torch.set_grad_enabled(phase == 'train'):", "        step()"};
+  EXPECT_EQ(variable(split), "phase");
+  EXPECT_TRUE(switches_off(gradient_switch(split, 3), "val"));
+  EXPECT_FALSE(switches_off(gradient_switch(split, 3), "train"));
+  EXPECT_EQ(variable({"def a(train):", "    torch.set_grad_enabled(train)", "def b():", "    step()"}), "");
+  EXPECT_EQ(variable({"with torch.set_grad_enabled(self.training):", "    step()"}), "");
+  EXPECT_EQ(variable({"if x:", "    torch.set_grad_enabled(train)", "step()"}), "");
+  EXPECT_EQ(variable({"torch.set_grad_enabled(train)", "torch.set_grad_enabled(True)", "step()"}), "");
+}
+
 TEST(ActivityLog, SpansSkipOverAFlicker) {
   ActivityLog log;
   const Activity trace{Phase::trace, "tracing", ""}, other{};

@@ -379,5 +379,12 @@ TEST(WatchSession, ABusySilenceIsSlowAndNotStuck) {
   EXPECT_THAT(watched.stall, HasSubstr("slow, not stuck"));
 }
 
+TEST(WatchSession, LooksAreRarerWhereTheyCostTooMuch) {
+  EXPECT_EQ(pace_for_cost(0.1, 1), 1);  // finding symbols
+  EXPECT_EQ(pace_for_cost(5, 1000), 1);
+  EXPECT_GT(pace_for_cost(10, 1000), 1.5);
+  EXPECT_EQ(pace_for_cost(60, 100), 3);
+}
+
 }  // namespace
 }  // namespace isochron::observe

@@ -154,6 +154,21 @@ log("traceback-of-a-thread", "healthy", [4, 4, 4],
 log("died-of-memory", "died", [12, 12],
     "Epoch 1/5 time: 12.0s\nEpoch 2/5 time: 12.1s\nTraceback (most recent call last):\n  File \"train.py\", line 88, in <module>\n    loss.backward()\n"
     "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n", "memory.leak")
+log("died-resource-exhausted", "died", [12, 12],
+    "Epoch 1/5 time: 12.0s\nEpoch 2/5 time: 12.1s\nTraceback (most recent call last):\n  File \"train.py\", line 88, in <module>\n    step(x)\n"
+    "tensorflow.python.framework.errors_impl.ResourceExhaustedError: Graph execution error: failed to allocate memory\n", "memory.leak")
+log("died-tensor-proto", "died", [],
+    "W tensorflow/core/framework/cpu_allocator_impl.cc:82] Allocation of 8589934592 exceeds 10% of free system memory.\n"
+    "E tensorflow/core/framework/tensor.cc:555] Cannot parse tensor from proto: dtype: DT_FLOAT\n", "memory.oversized")
+log("killed-after-large-allocation", "died", [],
+    "W tensorflow/core/framework/cpu_allocator_impl.cc:82] Allocation of 8589934592 exceeds 10% of free system memory.\nKilled\n", "memory.oversized")
+log("large-allocation-survived", "healthy", [12, 12, 12],
+    "W tensorflow/core/framework/cpu_allocator_impl.cc:82] Allocation of 188160000 exceeds 10% of free system memory.\n"
+    + "".join(f"Epoch {e}/3 time: 12.0s\n" for e in (1, 2, 3)))
+log("resumed-in-the-middle", "healthy", [4, 12, 12, 12], "=> loaded checkpoint 'last.pt' (step 90), training is resumed\n"
+    + "".join(f"Epoch {e}/4 time: {s}.0s\n" for e, s in enumerate((4, 12, 12, 12), 1)))
+log("weights-loaded", "slower-later", [4, 12, 12, 12], "=> loaded checkpoint 'resnet18.pt'\n"
+    + "".join(f"Epoch {e}/4 time: {s}.0s\n" for e, s in enumerate((4, 12, 12, 12), 1)))
 log("died-disk-full", "died", [12], "Epoch 1/5 time: 12.0s\nTraceback (most recent call last):\nOSError: [Errno 28] No space left on device: 'ckpt.pt'\n", "disk.full")
 log("retracing", "slow-overall", [9, 9, 9],
     "WARNING:tensorflow:5 out of the last 5 calls to <function step at 0x7f2> triggered tf.function retracing. Tracing is expensive\n"

@@ -99,6 +99,36 @@ bool by_growing_steps(const Case& patient, Finding& finding) {
   return true;
 }
 
+// Watched: from one epoch on the backward pass takes longer, and the forward pass as long as before. Slower numbers and
+// slower cores would show in both; more of the model is trained.
+bool by_longer_backward(const Case& patient, Finding& finding) {
+  constexpr double kLeast = 0.05, kAsBefore = 1.35, kLonger = 2;  // kLeast: seconds, below which looks are too few
+  if (patient.shape.symptom != Symptom::slower_later) return false;
+  const auto slow = patient.slow_epochs();
+  struct Pass {
+    double usual, late = 0;
+  };
+  const auto pass = [&](Phase which) -> std::optional<Pass> {
+    const auto usual = patient.usually([&](size_t i) { return patient.phase(i, which).value_or(0); });
+    if (!usual) return std::nullopt;
+    Pass out{*usual};
+    for (const size_t i : slow) out.late += patient.phase(i, which).value_or(0) / static_cast<double>(slow.size());
+    return out;
+  };
+  const auto forward = pass(Phase::forward), backward = pass(Phase::backward);
+  const auto longer = patient.explained_by({Phase::backward});
+  if (!forward || !backward || !longer || *longer < 0.6 * patient.shape.extra_total) return false;
+  if (forward->usual < kLeast || forward->late > kAsBefore * forward->usual) return false;
+  if (backward->late < kLonger * std::max(kLeast, backward->usual)) return false;
+  finding.seconds = *longer;
+  finding.confidence = 0.7;
+  finding.evidence.push_back(fmt::format(
+      "backward passes take {} an epoch, usually {}, and forward passes {}, usually {}: more of the model is "
+      "trained, as when layers are unfrozen",
+      time_text(backward->late), time_text(backward->usual), time_text(forward->late), time_text(forward->usual)));
+  return true;
+}
+
 }  // namespace
 
 void compute_more_work(const Case& patient, std::vector<Finding>& findings) {
@@ -149,7 +179,7 @@ void compute_more_work(const Case& patient, std::vector<Finding>& findings) {
       break;
     }
   }
-  if (finding.evidence.empty()) by_growing_steps(patient, finding);
+  if (finding.evidence.empty() && !by_growing_steps(patient, finding)) by_longer_backward(patient, finding);
   if (finding.evidence.empty()) return;
   finding.summary = fmt::format("the slow epochs do more work, which explains {} of the extra time",
                                 percent_text(std::min(1.0, finding.seconds / patient.shape.extra_total)));

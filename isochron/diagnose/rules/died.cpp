@@ -59,10 +59,12 @@ void died(const Case& patient, std::vector<Finding>& findings) {
   } else if (!killed.empty() || (exit && *exit == -9 && !ended)) {
     const bool late = patient.epochs().size() >= 3;
     finding.cause = late ? Cause::memory_leak : Cause::memory_oversized;
-    finding.confidence = 0.5;
+    const auto tight = patient.facts("memory.tight");
+    finding.confidence = tight.empty() ? 0.5 : 0.75;
     finding.summary = fmt::format("the run was killed {}: most often the kernel, when memory runs out", when);
     for (const Fact* fact : killed) finding.evidence.push_back(quoted(*fact));
     if (exit) finding.evidence.push_back("the process ended by signal 9");
+    if (!tight.empty()) finding.evidence.push_back(quoted(*tight.back()));
   } else if (!worker.empty() && !ended) {
     finding.cause = Cause::wait_worker;
     finding.confidence = 0.7;

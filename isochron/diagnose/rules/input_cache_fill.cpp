@@ -18,7 +18,7 @@ constexpr double kFilledFirst = 0.7;  // share of the input that came before the
 bool by_computing(const Case& patient, std::vector<Finding>& findings) {
   const auto waited = patient.explained_by({Phase::input});
   const double extra = patient.shape.extra_total;
-  if (!patient.watched() || !waited || *waited < 0.5 * extra || !patient.facts("resume").empty()) return false;
+  if (!patient.watched() || !waited || *waited < 0.5 * extra || !patient.loads().empty()) return false;
   // On a busy machine wanting a core counts like having one.
   const auto busy = [&](size_t i) -> std::optional<double> {
     const auto cpu = patient.growth(sample_key::cpu_seconds, i), computed = computed_seconds(patient, i);

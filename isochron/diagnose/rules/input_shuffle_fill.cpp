@@ -69,7 +69,7 @@ void by_full_buffer(const Case& patient, Finding& finding) {
 void by_lead(const Case& patient, Finding& finding) {
   constexpr double kMost = 0.7, kLeast = 1;  // of the extra input, and seconds
   const auto waited = patient.explained_by({Phase::input});
-  if (patient.shape.symptom != Symptom::slow_first || !waited || !patient.facts("resume").empty()) return;
+  if (patient.shape.symptom != Symptom::slow_first || !waited || !patient.loads().empty()) return;
   const InputLead lead = input_lead(patient, 0);
   const double seconds =
       lead.seconds - patient.usually([&](size_t i) { return input_lead(patient, i).seconds; }).value_or(0);

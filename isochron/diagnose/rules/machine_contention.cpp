@@ -16,7 +16,9 @@ void machine_contention(const Case& patient, std::vector<Finding>& findings) {
   };
   const auto still = [&](size_t i) { return standing_still(patient, i); };
   const double available = patient.highest(sample_key::cpus, 0, 1e18).value_or(2);
-  const double usual_cores = patient.usually(cores).value_or(0), usual_still = patient.usually(still).value_or(0);
+  const auto known_cores = patient.usually(cores);
+  if (!known_cores) return;  // nobody looked then: the others may have been there all the time
+  const double usual_cores = *known_cores, usual_still = patient.usually(still).value_or(0);
   const auto slow = patient.slow_epochs();
   double slow_cores = 0, slow_still = 0, seconds = 0;
   for (const size_t i : slow) {

@@ -1,4 +1,5 @@
-// Backward passes that walk the graphs of earlier steps too.
+// Graphs that grow: backward passes that walk those of earlier steps too, sessions of TensorFlow 1 whose graph gets
+// more ops in every step.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -44,11 +45,30 @@ bool by_profiles(const Case& patient, Finding& finding) {
   return false;
 }
 
+// A session goes through its graph before it runs a part of it that is new.
+bool by_sessions(const Case& patient, Finding& finding) {
+  const std::vector<OwnLine> runs = own_lines(patient, "session.run");
+  const auto spent = patient.explained_by({Phase::forward});
+  if (runs.empty() || !spent || *spent < 0.6 * patient.shape.extra_total || work_grows(patient)) return false;
+  const auto most = std::max_element(runs.begin(), runs.end(),
+                                     [](const OwnLine& a, const OwnLine& b) { return a.seconds < b.seconds; });
+  finding.seconds = *spent;
+  finding.confidence = 0.8;
+  finding.evidence.push_back(fmt::format("session.run takes {} more than at first for as many steps, most of it at {}",
+                                         time_text(*spent), most->place));
+  finding.summary = "ops are added to the graph while it trains, and session.run goes through all of them";
+  return true;
+}
+
 }  // namespace
 
 void memory_graph_growth(const Case& patient, std::vector<Finding>& findings) {
   if (patient.shape.symptom != Symptom::slowing && patient.shape.symptom != Symptom::slower_later) return;
   Finding finding{Cause::memory_graph_growth};
+  if (patient.shape.symptom == Symptom::slowing && by_sessions(patient, finding)) {
+    findings.push_back(std::move(finding));
+    return;
+  }
   if (!by_profiles(patient, finding)) {
     // What is kept grows from epoch to epoch; a jump, and level after it, is more work.
     const auto slow = patient.slow_epochs();

@@ -9,7 +9,7 @@ namespace isochron::rules {
 
 void resume_skip(const Case& patient, std::vector<Finding>& findings) {
   if (patient.shape.symptom != Symptom::slow_first || patient.empty()) return;
-  const auto resumed = patient.facts("resume"), skipping = patient.facts("resume.skip");
+  const auto resumed = patient.loads(), skipping = patient.facts("resume.skip");
   const int first = patient.epoch(0).index;
   if (resumed.empty() && skipping.empty()) return;
   Finding finding{Cause::resume_skip};
