@@ -2,12 +2,10 @@
 """Measures saving a 400 MB model in training against Keras and torch.save on the same disk, and judges the bars."""
 
 import argparse
-import json
-import subprocess
 import sys
 import tempfile
 
-from contestants import BENCH, OURS, PYTHON, TIMEOUT_SECONDS, install_peers, our_program
+from contestants import BENCH, OURS, PYTHON, RunFailed, install_peers, our_program, run_json
 from report import aligned
 
 HEADER = ("who", "step ms", "stall ms", "in steps", "saved MB/s", "disk MB/s", "state MB")
@@ -16,11 +14,10 @@ MOST_STEPS, MOST_MS, LEAST_SHARE = 2, 20, 0.8
 
 
 def run(command):
-    process = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
-    lines = [line for line in process.stdout.splitlines() if line.startswith("{")]
-    if process.returncode != 0 or not lines:
-        raise SystemExit(f"{command[0]}: {(process.stderr.strip().splitlines() or ['no output'])[-1]}")
-    return json.loads(lines[-1])
+    try:
+        return run_json(command)[0]
+    except RunFailed as why:
+        raise SystemExit(f"{command[0]}: {why}") from None
 
 
 def row(who, result):

@@ -90,13 +90,22 @@ def measure(contestant, workload, threads, extra=()):
     if contestant != OURS:
         environment["OMP_NUM_THREADS"] = str(threads)
         environment["TORCHINDUCTOR_CACHE_DIR"] = str(VENV / "inductor_cache")
-    arguments = [str(part) for part in command(contestant, workload, threads)] + list(extra)
+    return to_run(*run_json([*command(contestant, workload, threads), *extra], environment))
+
+
+def run_json(arguments, environment=None):
+    """Runs a command on an idle machine; the line of JSON it printed, and when it was started."""
     wait_until_idle()
     start_ns = time.monotonic_ns()
     try:
         # close_fds=False lets Python spawn without copying its page tables, which would count against a 20 ms start.
         process = subprocess.run(
-            arguments, env=environment, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, close_fds=False
+            [str(part) for part in arguments],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_SECONDS,
+            close_fds=False,
         )
     except subprocess.TimeoutExpired:
         raise RunFailed(f"no result after {TIMEOUT_SECONDS} s") from None
@@ -104,7 +113,7 @@ def measure(contestant, workload, threads, extra=()):
     if process.returncode != 0 or not lines:
         last_words = process.stderr.strip().splitlines()[-1:] or ["no output"]
         raise RunFailed(f"exit code {process.returncode}: {last_words[0]}")
-    return to_run(json.loads(lines[-1]), start_ns)
+    return json.loads(lines[-1]), start_ns
 
 
 def to_run(result, start_ns):

@@ -2,14 +2,12 @@
 """Measures input pipelines against tf.data, torch's DataLoader, Grain and pandas on the same files, and judges the bars."""
 
 import argparse
-import json
 import os
-import subprocess
 import sys
 import tempfile
 
 from bars import PIPELINE_BARS, SHOWN_BESIDE, judge_pipelines, pass_ms
-from contestants import BENCH, OURS, PYTHON, TIMEOUT_SECONDS, install_peers, our_program
+from contestants import BENCH, OURS, PYTHON, RunFailed, install_peers, our_program, run_json
 from report import BAR_HEADER, aligned, bar_rows
 
 # Peer -> script and mode.
@@ -35,11 +33,10 @@ def measure(contestant, workload, folder, passes, python):
         script, mode = PEERS[contestant]
         command = [python, BENCH / "peers" / script, "--workload", workload, "--mode", mode]
     command += ["--folder", folder, "--epochs", str(passes), "--json"]
-    process = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
-    lines = [line for line in process.stdout.splitlines() if line.startswith("{")]
-    if process.returncode != 0 or not lines:
-        raise SystemExit(f"{contestant} on {workload}: {(process.stderr.strip().splitlines() or ['no output'])[-1]}")
-    return json.loads(lines[-1])
+    try:
+        return run_json(command)[0]
+    except RunFailed as why:
+        raise SystemExit(f"{contestant} on {workload}: {why}") from None
 
 
 def rows(results):

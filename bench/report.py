@@ -64,7 +64,7 @@ def performance_section(results, verdicts, notes, command, repeats):
     passed = sum(v.passed for v in verdicts)
     parts = [
         f"## {cpu_model()}",
-        f"- command: `{command}` ({repeats} repeats)\n"
+        f"- command: `{command}` ({repeats} repeats; ours before every peer)\n"
         f"- date: {datetime.date.today().isoformat()}\n- versions: {versions(results)}",
     ]
     if verdicts:

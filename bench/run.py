@@ -53,14 +53,22 @@ def parse_arguments():
     return arguments
 
 
+def visits(contestants, repeat):
+    """Who is measured one after the other: another peer first each time, and ours before every peer. Ours is over in a
+    second or two, within one state of the host; peers take long enough to see both."""
+    peers = [name for name in contestants if name != OURS]
+    turn = repeat % max(1, len(peers))
+    ours = [name for name in contestants if name == OURS]
+    return [name for peer in peers[turn:] + peers[:turn] for name in [*ours, peer]] or ours
+
+
 def run_all(contestants, workloads, threads, repeats):
     """All results, each repeat visiting every contestant before the next begins, so that a noisy minute hits all alike."""
     results = {(w, int(t)): {name: [] for name in contestants} for w in workloads for t in threads}
     failures = {}
     for repeat in range(repeats):
         for (workload, count), runs in results.items():
-            turn = repeat % len(contestants)
-            for name in contestants[turn:] + contestants[:turn]:
+            for name in visits(contestants, repeat):
                 if (name, workload) in failures:
                     continue
                 try:

@@ -7,6 +7,7 @@ from contestants import to_run
 from growth import slope_over_run
 from idle import wait_until_idle
 from report import BAR_HEADER, RESULT_HEADER, aligned, bar_rows, result_rows, with_section
+from run import visits
 
 
 def run(step_us, start_ms=10.0, epochs_ms=(4.2, 4.0, 4.0), rss_mb=20.0):
@@ -56,6 +57,16 @@ class Idle(unittest.TestCase):
         machine = Machine(busy_until=1e9)
         self.assertFalse(machine.wait())
         self.assertEqual(machine.now, 10)
+
+
+class Order(unittest.TestCase):
+    def test_ours_comes_before_every_peer_and_another_peer_begins_each_time(self):
+        self.assertEqual(visits(["isochron", "jax", "torch"], 0), ["isochron", "jax", "isochron", "torch"])
+        self.assertEqual(visits(["isochron", "jax", "torch"], 1), ["isochron", "torch", "isochron", "jax"])
+
+    def test_either_may_be_alone(self):
+        self.assertEqual(visits(["isochron"], 2), ["isochron"])
+        self.assertEqual(visits(["jax", "torch"], 1), ["torch", "jax"])
 
 
 class Bars(unittest.TestCase):

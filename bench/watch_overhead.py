@@ -54,12 +54,12 @@ def main():
     parser.add_argument("--python", default=str(Path(__file__).parent / ".venv/bin/python"))
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    isochron, missed = os.path.abspath(options.isochron), False
+    isochron, python, missed = os.path.abspath(options.isochron), os.path.abspath(options.python), False
     for name, script in SCRIPTS.items():
         bare, watched, shares = [], [], []
         with tempfile.TemporaryDirectory(prefix="isochron_overhead_") as folder:
             (Path(folder) / "train.py").write_text(script)
-            command = [options.python, "train.py"]
+            command = [python, "train.py"]
             for _ in range(options.rounds):
                 bare.append(seconds_of(command, folder))
                 watched.append(seconds_of([isochron, "watch", "--quiet", "--record", "record.json", "--", *command], folder))
