@@ -27,7 +27,9 @@ constexpr double kNumbersCost = 3e-4;    // later the share of a core they cost
 constexpr double kBeginning = 5;         // looks are dear: as time goes by, so many fit into what has passed
 constexpr double kImporting = 10;        // seconds of imports in which numbers are not looked at: there are none
 constexpr double kShare = 0.006;         // of a core that looking may cost before it becomes rarer,
-constexpr double kStartUp = 0.15;        // and CPU seconds beside it for what is done once, as finding symbols
+constexpr double kStartUp = 0.15;        // and CPU seconds beside it for what is done once, as finding symbols;
+constexpr double kSettling = 10;         // so long that may cost more: a short run has no looks to spare
+constexpr double kSettlingCost = 0.5;
 constexpr double kMemory = 30;           // seconds of counters kept for explaining a stall
 constexpr double kCarryOver = 0.5;       // seconds a missing look may be taken for the last one
 
@@ -49,7 +51,8 @@ double own_cpu_seconds() {
 }
 
 double pace_for_cost(double cpu_seconds, double seconds) {
-  return std::clamp(cpu_seconds / (kStartUp + kShare * seconds), 1.0, 3.0);
+  const double allowed = seconds < kSettling ? kSettlingCost : kStartUp + kShare * seconds;
+  return std::clamp(cpu_seconds / allowed, 1.0, 3.0);
 }
 
 Sampler::Sampler(int pid, const SamplerOptions& options)
