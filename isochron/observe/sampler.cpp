@@ -30,8 +30,8 @@ constexpr double kShare = 0.006;         // of a core that looking may cost befo
 constexpr double kStartUp = 0.15;        // and CPU seconds beside it for what is done once, as finding symbols;
 constexpr double kSettling = 10;         // so long that may cost more: a short run has no looks to spare
 constexpr double kSettlingCost = 0.5;
-constexpr double kMemory = 30;           // seconds of counters kept for explaining a stall
-constexpr double kCarryOver = 0.5;       // seconds a missing look may be taken for the last one
+constexpr double kMemory = 30;      // seconds of counters kept for explaining a stall
+constexpr double kCarryOver = 0.5;  // seconds a missing look may be taken for the last one
 
 double wall_minus_monotonic() { return seconds_between(monotonic_ns(), unix_ns()); }
 
