@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "isochron/base/crc32c.h"
+#include "isochron/base/json_numbers.h"
 
 namespace isochron {
 namespace {
@@ -64,7 +65,7 @@ CheckpointInfo parse_manifest(const std::string& path, const std::string& text, 
                                      : "foreign: its manifest.json is none of ours");
   CheckpointInfo info;
   try {
-    const ordered_json document = ordered_json::parse(text);
+    const ordered_json document = with_numbers_in_range(ordered_json::parse(text), "logs");
     if (document.at("format") != kFormat) refuse("foreign: its manifest.json is none of ours");
     if (const int version = document.at("version"); version != kVersion)
       refuse(fmt::format("written by a newer isochron: version {}, this one reads {}", version, kVersion));

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "isochron/base/error.h"
+#include "isochron/base/json_numbers.h"
 
 namespace isochron {
 
@@ -168,7 +169,7 @@ std::string RunRecord::to_json(int indent) const {
 
 RunRecord RunRecord::from_json(const std::string& text) {
   try {
-    const json in = json::parse(text);
+    const json in = with_numbers_in_range(json::parse(text), "metrics");
     if (in.value("schema", 0) != kSchema)
       fail<FileError>("run record", "schema must be {}, got {}", kSchema, in.value("schema", json()).dump());
     RunRecord run;
@@ -202,6 +203,8 @@ RunRecord RunRecord::from_json(const std::string& text) {
     run.outside_phases = phases_from(in, "outside_phases");
     return run;
   } catch (const json::exception& e) {
+    fail<FileError>("run record", "not a run record: {}", e.what());
+  } catch (const std::out_of_range& e) {
     fail<FileError>("run record", "not a run record: {}", e.what());
   }
 }

@@ -54,8 +54,15 @@ TEST(RunRecord, WhatIsNoRecordIsRefused) {
   for (const char* text :
        {"", "{", "[]", "{}", R"({"schema": 2})", R"({"schema": 1, "epochs": [{}]})", R"({"schema": 1, "epochs": 5})",
         R"({"schema": 1, "epochs": [{"index": "x", "seconds": 1}]})",
-        R"({"schema": 1, "epochs": [{"index": 1, "seconds": 1, "phases": {"nap": 1}}]})"})
+        R"({"schema": 1, "epochs": [{"index": 1, "seconds": 1, "phases": {"nap": 1}}]})",
+        R"({"schema": 1, "epochs": [{"index": 1e30, "seconds": 1}]})"})
     EXPECT_THROW(RunRecord::from_json(text), FileError) << text;
+  const std::string deep(200'000, '[');
+  EXPECT_THROW(RunRecord::from_json(R"({"schema": 1, "epochs": )" + deep + std::string(deep.size(), ']') + "}"),
+               FileError);
+  const RunRecord lost =
+      RunRecord::from_json(R"({"schema": 1, "epochs": [{"index": 1, "seconds": 1, "metrics": {"loss": 1e30}}]})");
+  EXPECT_EQ(lost.epochs[0].metrics.at("loss"), 1e30);
 }
 
 TEST(RunRecord, ChromeTraceHasOneCompleteEventPerInterval) {
