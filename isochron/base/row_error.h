@@ -16,6 +16,10 @@ class RowError : public ValueError {
       : ValueError(operation, fmt::format("{} at row {}", rule, row)), rule_(std::move(rule)), row_(row) {}
   int64_t row() const { return row_; }
   RowError at(int64_t row) const { return RowError(operation(), rule_, row); }
+  // "… at row 48213; " and what is said here.
+  ValueError with(const std::string& more) const {
+    return ValueError(operation(), fmt::format("{} at row {}; {}", rule_, row_, more));
+  }
 
  private:
   std::string rule_;

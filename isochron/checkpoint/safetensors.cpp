@@ -151,8 +151,9 @@ SafetensorsFile read_safetensors(const std::string& path) {
   uint64_t header_bytes = 0;
   std::memcpy(&header_bytes, file->data(), 8);
   if (header_bytes > kHeaderLimit || header_bytes > file->size() - 8)
-    broken(path, "the header should take {} bytes, the file has {}{}", header_bytes, file->size(),
-           header_bytes > kHeaderLimit ? fmt::format(" and {} are allowed", kHeaderLimit) : "");
+    broken(
+        path, "the header should take {} bytes, the file has {}{}", header_bytes, file->size(),
+        header_bytes > kHeaderLimit ? fmt::format(" and {} are allowed; it is of another format", kHeaderLimit) : "");
   const json header = parse_header(path, file->bytes().substr(8, header_bytes));
   if (!header.is_object()) broken(path, "the header is no JSON object");
   const uint64_t data_bytes = file->size() - 8 - header_bytes;

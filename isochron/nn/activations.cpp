@@ -48,12 +48,12 @@ const std::map<std::string_view, Maker>& named() {
 
 }  // namespace
 
-ActivationFunction::ActivationFunction(const char* name) : name_(name) {
+ActivationFunction::ActivationFunction(const char* name) : name_(name ? name : "linear") {
   const auto found = named().find(name_);
   if (found == named().end()) {
     std::vector<std::string_view> known;
     for (const auto& [key, f] : named()) known.push_back(key);
-    fail<ValueError>("activation", "unknown activation \"{}\"{}", name, did_you_mean(name, known));
+    fail<ValueError>("activation", "unknown activation \"{}\"{}", name_, did_you_mean(name_, known));
   }
   if (name_ != "linear") function_ = found->second;
 }

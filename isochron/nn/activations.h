@@ -16,8 +16,8 @@ namespace isochron {
 
 class ActivationFunction {
  public:
-  ActivationFunction() = default;  // linear
-  ActivationFunction(const char* name);
+  ActivationFunction() = default;        // linear
+  ActivationFunction(const char* name);  // nullptr: linear
   ActivationFunction(const std::string& name) : ActivationFunction(name.c_str()) {}
   template <class F>
   requires std::is_invocable_r_v<Tensor, F, const Tensor&> ActivationFunction(F f)

@@ -17,6 +17,9 @@ namespace {
 void need_sequence(const char* layer, const Shape& batch) {
   if (batch.rank() != 3) fail<ShapeError>(layer, "needs (batch, time, features), got {}", batch);
 }
+void need_sequence_examples(const char* layer, const Shape& example) {
+  if (example.rank() != 2) fail<ShapeError>(layer, "needs (batch, time, features), got examples of shape {}", example);
+}
 
 // (batch, T, S), (T, S) or (batch, heads, T, S) as the op takes it.
 Tensor four_axes(const Tensor& mask) {
@@ -118,7 +121,7 @@ void MultiHeadAttention::build_for(int64_t query, int64_t key, int64_t value) {
 
 void MultiHeadAttention::build(const Shape& input) {
   if (query_.kernel.defined()) return;
-  need_sequence(class_name().c_str(), input.insert(0, 1));
+  need_sequence_examples(class_name().c_str(), input);
   build_for(input[-1], input[-1], input[-1]);
 }
 
@@ -195,7 +198,7 @@ AttentionResult MultiHeadAttention::run(const Tensor& query, const Tensor& value
 void MultiHeadAttention::build_many(const std::vector<Shape>& inputs) {
   if (query_.kernel.defined() || inputs.size() < 2) return build(inputs[0]);
   const Shape &query = inputs[0], &value = inputs[1], &key = inputs[inputs.size() > 2 ? 2 : 1];
-  for (const Shape& shape : {query, value, key}) need_sequence(class_name().c_str(), shape.insert(0, 1));
+  for (const Shape& shape : {query, value, key}) need_sequence_examples(class_name().c_str(), shape);
   build_for(query[1], key[1], value[1]);
 }
 
@@ -247,7 +250,7 @@ void check_block(const char* layer, int64_t heads, int64_t feedforward, const Tr
 }
 
 int64_t head_width(const char* layer, const Shape& input, int64_t heads) {
-  need_sequence(layer, input.insert(0, 1));
+  need_sequence_examples(layer, input);
   if (input[-1] % heads != 0) fail<ShapeError>(layer, "{} features can't be divided among {} heads", input[-1], heads);
   return input[-1] / heads;
 }
@@ -350,7 +353,7 @@ PositionEmbedding::PositionEmbedding(int64_t max_length, LayerOptions options) :
   set_name(std::move(options.name));
 }
 void PositionEmbedding::build(const Shape& input) {
-  need_sequence("PositionEmbedding", input.insert(0, 1));
+  need_sequence_examples("PositionEmbedding", input);
   embeddings_ = add_weight("embeddings", {max_length_, input[-1]}, "glorot_uniform");
 }
 Tensor PositionEmbedding::call(const Tensor& x, const CallContext&) {

@@ -1,7 +1,7 @@
 // Attention in the manner of PyTorch; the blocks of transformers are in nn/transformer_modules.h.
 //
 //   nn::MultiheadAttention attend{64, 4, {.batch_first = true}};
-//   Tensor y = attend.run(q, k, v, {.key_padding_mask = is_padding});
+//   Tensor y = attend(q, k, v, {.key_padding_mask = is_padding});          // run(); without the weights
 //   auto [out, weights] = attend.run_with_weights(q, k, v);                // weights (N, L, S), the mean of the heads
 //
 // Sequences are (L, N, features), or (N, L, features) with batch_first. A bool mask is true where looking is not
@@ -41,6 +41,11 @@ class MultiheadAttention : public Module {
   MultiheadAttentionOutput run_with_weights(const Tensor& query, const Tensor& key, const Tensor& value,
                                             const MultiheadAttentionCall& call = {}, bool average_weights = true);
   Tensor forward(Tensor x) override { return run(x, x, x); }
+  using Module::operator();
+  Tensor operator()(const Tensor& query, const Tensor& key, const Tensor& value,
+                    const MultiheadAttentionCall& call = {}) {
+    return run(query, key, value, call);
+  }
 
   Variable in_proj_weight;                               // queries, keys and values one below the other, or
   Variable q_proj_weight, k_proj_weight, v_proj_weight;  // with kdim or vdim, apart

@@ -128,8 +128,10 @@ class ConfigWriter {
 
   template <class T>
   Config write(const T& value) {
-    if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::string>) {
+    if constexpr (std::is_same_v<T, bool>) {
       return Config(Config::Value(value));
+    } else if constexpr (std::is_base_of_v<std::string, T>) {
+      return Config(Config::Value(static_cast<const std::string&>(value)));
     } else if constexpr (std::is_integral_v<T>) {
       return Config(Config::Value(static_cast<int64_t>(value)));
     } else if constexpr (detail::is_optional<T>) {
@@ -201,6 +203,9 @@ class ConfigReader {
       if (std::holds_alternative<std::monostate>(config.value)) return T();
       return read<typename T::value_type>(config);
     } else if constexpr (detail::is_pair<T>) {
+      // A factor that older files have as a number.
+      if constexpr (std::is_same_v<T, std::pair<double, double>>)
+        if (!std::holds_alternative<Config::List>(config.value)) return T(read<double>(config), read<double>(config));
       const Config::List& list = read_list(config);
       if (list.size() != 2) expected("two values", config);
       return T(read<typename T::first_type>(list[0]), read<typename T::second_type>(list[1]));
@@ -210,6 +215,8 @@ class ConfigReader {
       return values;
     } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
       return static_cast<T>(read_value(config, std::type_identity<int64_t>()));
+    } else if constexpr (std::is_base_of_v<std::string, T>) {
+      return read_value(config, std::type_identity<std::string>());
     } else {
       return read_value(config, std::type_identity<T>());
     }

@@ -12,13 +12,6 @@
 namespace isochron {
 namespace {
 
-constexpr std::pair<std::string_view, LossReduction> kReductions[] = {
-    {"sum_over_batch_size", LossReduction::sum_over_batch_size},
-    {"sum", LossReduction::sum},
-    {"mean", LossReduction::mean},
-    {"mean_with_sample_weight", LossReduction::mean_with_sample_weight},
-    {"none", LossReduction::none}};
-
 Config recipe_or_fail(const char* what, const std::shared_ptr<const Config>& recipe) {
   if (recipe) return *recipe;
   fail<ValueError>("save",
@@ -63,6 +56,8 @@ const Recipe<Initializer> kInitializers[] = {
      [](ConfigReader& r, const Config& c) {
        return initializers::variance_scaling(r.read_options<VarianceScalingOptions>(c));
      }},
+    {"identity",
+     [](ConfigReader& r, const Config& c) { return initializers::identity(r.read_options<IdentityOptions>(c).gain); }},
     {"orthogonal", [](ConfigReader& r, const Config& c) {
        const auto o = r.read_options<OrthogonalOptions>(c);
        return initializers::orthogonal(o.gain, o.seed);
@@ -102,11 +97,7 @@ Config ConfigWriter::write_value(const Padding& padding) {
   return padding.is_explicit() ? write(padding.widths()) : write(padding.mode());
 }
 Config ConfigWriter::write_value(const FactorRange& range) { return write(std::pair(range.low, range.high)); }
-Config ConfigWriter::write_value(LossReduction reduction) {
-  for (const auto& [name, value] : kReductions)
-    if (value == reduction) return Config(std::string(name));
-  return {};
-}
+Config ConfigWriter::write_value(LossReduction reduction) { return write(reduction.name()); }
 Config ConfigWriter::write_value(const Tensor& tensor) {
   if (!tensor.defined()) return {};
   const Tensor wide = cast(tensor, DType::float64);
@@ -189,10 +180,7 @@ FactorRange ConfigReader::read_value(const Config& config, std::type_identity<Fa
   return FactorRange(low, high);
 }
 LossReduction ConfigReader::read_value(const Config& config, std::type_identity<LossReduction>) {
-  const std::string name = text_of(config);
-  for (const auto& [known, value] : kReductions)
-    if (known == name) return value;
-  expected("a reduction of a loss", config);
+  return LossReduction(text_of(config));
 }
 ActivationFunction ConfigReader::read_value(const Config& config, std::type_identity<ActivationFunction>) {
   return ActivationFunction(text_of(config));

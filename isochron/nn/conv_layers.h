@@ -177,11 +177,13 @@ struct DepthwiseConv1D : DepthwiseConv {
   ISO_LAYER(DepthwiseConv1D)
   explicit DepthwiseConv1D(Sizes kernel_size, DepthwiseConvOptions options = {})
       : DepthwiseConv("DepthwiseConv1D", 1, kernel_size, std::move(options)) {}
+  ISO_LIST_CONSTRUCTOR(DepthwiseConv1D, Sizes, DepthwiseConvOptions)
 };
 struct DepthwiseConv2D : DepthwiseConv {
   ISO_LAYER(DepthwiseConv2D)
   explicit DepthwiseConv2D(Sizes kernel_size, DepthwiseConvOptions options = {})
       : DepthwiseConv("DepthwiseConv2D", 2, kernel_size, std::move(options)) {}
+  ISO_LIST_CONSTRUCTOR(DepthwiseConv2D, Sizes, DepthwiseConvOptions)
 };
 
 struct SeparableConvOptions {

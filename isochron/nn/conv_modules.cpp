@@ -8,6 +8,7 @@
 #include "isochron/base/joined.h"
 #include "isochron/base/names.h"
 #include "isochron/nn/channels_last.h"
+#include "isochron/nn/shape_modules.h"
 #include "isochron/ops/conv.h"
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/shape_ops.h"
@@ -108,11 +109,33 @@ ConvModule::ConvModule(const char* kind, size_t axes, int64_t in_channels, int64
   const Extents stride = start(in_channels, out_channels, false, kernel_size, options_);
   if (options_.padding.is_same() && std::any_of(stride.begin(), stride.end(), [](int64_t s) { return s > 1; }))
     fail<ValueError>(kind, "padding \"same\" goes with stride 1, got {}; give the padding in numbers", text(stride));
+  const std::string& mode = options_.padding_mode;
+  if (mode == "zeros") return;
+  const std::vector<std::string_view> modes{"zeros", "reflect", "replicate", "circular"};
+  if (std::find(modes.begin(), modes.end(), mode) == modes.end())
+    fail<ValueError>(kind, "unknown padding_mode \"{}\"{}", mode, did_you_mean(mode, modes));
+  borders_ = padding_.is_explicit() ? padding_.widths() : Padding::Widths(axes, {0, 0});
+  if (options_.padding.is_same()) {
+    const Extents dilation = per_axis(kind, "dilation", options_.dilation.values(), axes);
+    for (size_t i = 0; i < axes; ++i) {
+      const int64_t all = dilation[i] * (weight.shape()[static_cast<int>(i) + 2] - 1);
+      borders_[i] = {all / 2, all - all / 2};
+    }
+  }
+  padding_ = Padding("valid");
+}
+
+Tensor ConvModule::bordered(const Tensor& rows) const {
+  if (borders_.empty()) return rows;
+  Padding::Widths all{{0, 0}};
+  all.insert(all.end(), borders_.begin(), borders_.end());
+  all.emplace_back(0, 0);
+  return with_borders(kind_, rows, all, {.mode = options_.padding_mode});
 }
 
 Tensor ConvModule::forward(Tensor x) {
   return convolved(x, channels_, [&](const Tensor& rows, const Tensor& kernel) {
-    return conv(rows, kernel,
+    return conv(bordered(rows), kernel,
                 {.strides = options_.stride.values(),
                  .padding = padding_,
                  .dilations = options_.dilation.values(),

@@ -3,7 +3,7 @@
 //
 //   nn::Sequential net{nn::Conv2d(1, 32, 3), nn::ReLU(), nn::MaxPool2d(2), nn::Flatten(), nn::Linear(5408, 10)};
 //   nn::Conv2d(32, 64, {3, 5}, {.stride = 2, .padding = {1, 2}, .groups = 4, .bias = false});
-//   nn::Conv1d(8, 8, 3, {.padding = "same"});
+//   nn::Conv1d(8, 8, 3, {.padding = "same", .padding_mode = "circular"});
 //   nn::ConvTranspose2d(64, 32, 4, {.stride = 2, .padding = 1});           // twice as large
 #pragma once
 
@@ -34,6 +34,7 @@ struct ConvModuleOptions {
   Sizes dilation = 1;
   int64_t groups = 1;
   bool bias = true;
+  std::string padding_mode = "zeros";  // or "reflect", "replicate", "circular"
   DType dtype = DType::float32;
 };
 using Conv2dOptions = ConvModuleOptions;
@@ -67,13 +68,16 @@ class ConvModule : public WindowModule {
   Tensor forward(Tensor x) override;
 
  protected:
-  // ValueError for padding "same" with strides.
+  // ValueError for padding "same" with strides, and for an unknown padding_mode.
   ConvModule(const char* kind, size_t axes, int64_t in_channels, int64_t out_channels, const Sizes& kernel_size,
              ConvModuleOptions options);
 
  private:
+  Tensor bordered(const Tensor& rows) const;
+
   int64_t channels_;
   ConvModuleOptions options_;
+  Padding::Widths borders_;  // what another padding_mode than "zeros" puts around, by axis
 };
 
 struct ConvTransposeModuleOptions {

@@ -14,10 +14,7 @@ void check_sizes(const char* what, int64_t height, int64_t width) {
     fail<ValueError>(what, "height and width must be at least 1, got {} and {}", height, width);
 }
 
-Tensor images_of(std::string_view what, const Tensor& x) {
-  if (x.rank() != 4) fail<ShapeError>(what, "takes images (batch, rows, columns, channels), got shape {}", x.shape());
-  return is_floating(x.dtype()) ? x : cast(x, DType::float32);
-}
+Tensor as_floating(const Tensor& x) { return is_floating(x.dtype()) ? x : cast(x, DType::float32); }
 
 // (to, from): each row says how one pixel is made of the old ones.
 Tensor interpolation(int64_t from, int64_t to, bool linear, DType dtype) {
@@ -77,7 +74,9 @@ Tensor inside(const Tensor& at, int64_t extent, const std::string& mode) {
 }  // namespace
 
 Tensor affine_transform(const Tensor& images, const Tensor& given, const RandomImageOptions& options) {
-  const Tensor x = images_of("affine_transform", images);
+  if (images.rank() != 4)
+    fail<ShapeError>("affine_transform", "takes images (batch, rows, columns, channels), got shape {}", images.shape());
+  const Tensor x = as_floating(images);
   const int64_t batch = x.shape()[0], rows = x.shape()[1], columns = x.shape()[2], channels = x.shape()[3];
   if (given.shape() != Shape({batch, 6}))
     fail<ShapeError>("affine_transform", "needs 6 numbers for each of {} images, got shape {}", batch, given.shape());
@@ -106,6 +105,13 @@ Tensor affine_transform(const Tensor& images, const Tensor& given, const RandomI
   return cast(corner(0, 0) + corner(0, 1) + corner(1, 0) + corner(1, 1), x.dtype());
 }
 
+Tensor ImageLayer::call(const Tensor& x, const CallContext& context) {
+  if (x.rank() == 3) return squeeze(call_images(expand_dims(as_floating(x), 0), context), {0});
+  if (x.rank() == 4) return call_images(as_floating(x), context);
+  fail<ShapeError>(class_name(), "takes images (batch, rows, columns, channels) or one of them, got shape {}",
+                   x.shape());
+}
+
 Resizing::Resizing(int64_t height, int64_t width, ResizingOptions options)
     : height_(height), width_(width), options_(std::move(options)) {
   check_sizes("Resizing", height, width);
@@ -114,8 +120,7 @@ Resizing::Resizing(int64_t height, int64_t width, ResizingOptions options)
                      did_you_mean(options_.interpolation, {"bilinear", "nearest"}));
   set_name(options_.name);
 }
-Tensor Resizing::call(const Tensor& x, const CallContext&) {
-  const Tensor images = images_of("Resizing", x);
+Tensor Resizing::call_images(const Tensor& images, const CallContext&) {
   const bool linear = options_.interpolation == "bilinear";
   return options_.crop_to_aspect_ratio ? covered(images, height_, width_, linear)
                                        : resized(images, height_, width_, linear);
@@ -125,9 +130,7 @@ CenterCrop::CenterCrop(int64_t height, int64_t width, LayerOptions options) : he
   check_sizes("CenterCrop", height, width);
   set_name(std::move(options.name));
 }
-Tensor CenterCrop::call(const Tensor& x, const CallContext&) {
-  return middle(images_of("CenterCrop", x), height_, width_);
-}
+Tensor CenterCrop::call_images(const Tensor& images, const CallContext&) { return middle(images, height_, width_); }
 
 Tensor RandomImageLayer::drawn(const Shape& shape, double low, double high) const {
   return random_uniform(shape, low, high, {.key = key_.next()});
@@ -142,8 +145,8 @@ RandomFlip::RandomFlip(const std::string& mode, NoiseOptions options)
     fail<ValueError>("RandomFlip", "unknown mode \"{}\"{}", mode,
                      did_you_mean(mode, {"horizontal", "vertical", "horizontal_and_vertical"}));
 }
-Tensor RandomFlip::call(const Tensor& x, const CallContext& context) {
-  Tensor y = images_of("RandomFlip", x);
+Tensor RandomFlip::call_images(const Tensor& images, const CallContext& context) {
+  Tensor y = images;
   if (!context.training) return y;
   if (mode_ != "vertical") y = where(one_each(y, 0, 1) < 0.5, flip(y, {2}), y);
   if (mode_ != "horizontal") y = where(one_each(y, 0, 1) < 0.5, flip(y, {1}), y);
@@ -154,8 +157,7 @@ RandomCrop::RandomCrop(int64_t height, int64_t width, NoiseOptions options)
     : RandomImageLayer(options.seed, options.name), height_(height), width_(width), options_(std::move(options)) {
   check_sizes("RandomCrop", height, width);
 }
-Tensor RandomCrop::call(const Tensor& x, const CallContext& context) {
-  const Tensor images = images_of("RandomCrop", x);
+Tensor RandomCrop::call_images(const Tensor& images, const CallContext& context) {
   const int64_t rows = images.shape()[1], columns = images.shape()[2];
   if (!context.training || rows < height_ || columns < width_) return middle(images, height_, width_);
   const auto first = [&](int64_t spare) { return cast(drawn({1}, 0, static_cast<double>(spare + 1)), DType::int64); };
@@ -163,16 +165,16 @@ Tensor RandomCrop::call(const Tensor& x, const CallContext& context) {
   return gather(gather(images, top + arange(height_), 1), left + arange(width_), 2);
 }
 
-RandomContrast::RandomContrast(double factor, RandomContrastOptions options)
+RandomContrast::RandomContrast(std::pair<double, double> factor, RandomContrastOptions options)
     : RandomImageLayer(options.seed, options.name), factor_(factor), options_(std::move(options)) {
-  if (!(factor >= 0 && factor <= 1)) fail<ValueError>("RandomContrast", "factor must be in [0, 1], got {}", factor);
+  for (const double one : {factor.first, factor.second})
+    if (!(one >= 0 && one <= 1)) fail<ValueError>("RandomContrast", "factor must be in [0, 1], got {}", one);
 }
-Tensor RandomContrast::call(const Tensor& x, const CallContext& context) {
-  const Tensor images = images_of("RandomContrast", x);
+Tensor RandomContrast::call_images(const Tensor& images, const CallContext& context) {
   if (!context.training) return images;
   const Tensor average = mean(images, {1, 2}, true);
-  return clip((images - average) * one_each(images, 1 - factor_, 1 + factor_) + average, options_.value_range.first,
-              options_.value_range.second);
+  return clip((images - average) * one_each(images, 1 - factor_.first, 1 + factor_.second) + average,
+              options_.value_range.first, options_.value_range.second);
 }
 
 RandomBrightness::RandomBrightness(FactorRange factor, RandomBrightnessOptions options)
@@ -184,8 +186,7 @@ RandomBrightness::RandomBrightness(FactorRange factor, RandomBrightnessOptions o
   if (!(factor_.low >= -1 && factor_.high <= 1))
     fail<ValueError>("RandomBrightness", "factor must be in [-1, 1], got {} to {}", factor.low, factor.high);
 }
-Tensor RandomBrightness::call(const Tensor& x, const CallContext& context) {
-  const Tensor images = images_of("RandomBrightness", x);
+Tensor RandomBrightness::call_images(const Tensor& images, const CallContext& context) {
   if (!context.training) return images;
   const auto& [low, high] = options_.value_range;
   return clip(images + one_each(images, factor_.low, factor_.high) * (high - low), low, high);
@@ -198,8 +199,7 @@ RandomAffine::RandomAffine(const char* class_name, RandomImageOptions options)
     fail<ValueError>(class_name, "unknown fill_mode \"{}\"{}", options_.fill_mode,
                      did_you_mean(options_.fill_mode, modes));
 }
-Tensor RandomAffine::call(const Tensor& x, const CallContext& context) {
-  const Tensor images = images_of(class_name(), x);
+Tensor RandomAffine::call_images(const Tensor& images, const CallContext& context) {
   if (!context.training) return images;
   return affine_transform(images, transforms(images.shape()[0], images.shape()[1], images.shape()[2]), options_);
 }

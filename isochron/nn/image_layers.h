@@ -1,4 +1,5 @@
-// Layers that prepare images, (batch, rows, columns, channels): in a model, or called on batches before it.
+// Layers that prepare images, (batch, rows, columns, channels) or one of (rows, columns, channels): in a model, or
+// called before it.
 //
 //   Sequential augment{RandomFlip("horizontal"), RandomRotation(0.1), RandomZoom(0.2), RandomBrightness(0.2)};
 //   Sequential model{Input({180, 160, 3}), Resizing(128, 128), augment, Rescaling(1. / 255), Conv2D(32, 3), …};
@@ -21,28 +22,40 @@ struct ResizingOptions {
 };
 ISO_OPTIONS(ResizingOptions, interpolation, crop_to_aspect_ratio, name)
 
-class Resizing : public Layer {
+// A layer of images, of which one alone, (rows, columns, channels), may come as well as a batch: it is taken as a batch
+// of one.
+class ImageLayer : public Layer {
+ public:
+  // ShapeError for another rank.
+  Tensor call(const Tensor& x, const CallContext& context) final;
+
+ protected:
+  // images is (batch, rows, columns, channels), floating.
+  virtual Tensor call_images(const Tensor& images, const CallContext& context) = 0;
+};
+
+class Resizing : public ImageLayer {
  public:
   // ValueError unless sizes are positive and the interpolation is known.
   Resizing(int64_t height, int64_t width, ResizingOptions options = {});
   ISO_LAYER(Resizing)
   ISO_ARGUMENTS(height_, width_, options_)
-  Tensor call(const Tensor& x, const CallContext&) override;
 
  private:
+  Tensor call_images(const Tensor& images, const CallContext& context) override;
   int64_t height_, width_;
   ResizingOptions options_;
 };
 
 // The middle of each image; one that is too small is resized to cover it first.
-class CenterCrop : public Layer {
+class CenterCrop : public ImageLayer {
  public:
   CenterCrop(int64_t height, int64_t width, LayerOptions options = {});
   ISO_LAYER(CenterCrop)
   ISO_ARGUMENTS(height_, width_)
-  Tensor call(const Tensor& x, const CallContext&) override;
 
  private:
+  Tensor call_images(const Tensor& images, const CallContext& context) override;
   int64_t height_, width_;
 };
 
@@ -63,7 +76,7 @@ struct RandomImageOptions {
 ISO_OPTIONS(RandomImageOptions, fill_mode, fill_value, seed, name)
 
 // A layer that draws random numbers while training.
-class RandomImageLayer : public Layer {
+class RandomImageLayer : public ImageLayer {
  public:
   std::vector<Variable> state() const override { return key_.state(); }
 
@@ -83,9 +96,9 @@ class RandomFlip : public RandomImageLayer {
   explicit RandomFlip(const std::string& mode = "horizontal_and_vertical", NoiseOptions options = {});
   ISO_LAYER(RandomFlip)
   ISO_ARGUMENTS(mode_, options_)
-  Tensor call(const Tensor& x, const CallContext& context) override;
 
  private:
+  Tensor call_images(const Tensor& images, const CallContext& context) override;
   std::string mode_;
   NoiseOptions options_;
 };
@@ -96,14 +109,15 @@ class RandomCrop : public RandomImageLayer {
   RandomCrop(int64_t height, int64_t width, NoiseOptions options = {});
   ISO_LAYER(RandomCrop)
   ISO_ARGUMENTS(height_, width_, options_)
-  Tensor call(const Tensor& x, const CallContext& context) override;
 
  private:
+  Tensor call_images(const Tensor& images, const CallContext& context) override;
   int64_t height_, width_;
   NoiseOptions options_;
 };
 
-// Differences from the mean of each channel, times a number in [1 - factor, 1 + factor], clipped to the range.
+// Differences from the mean of each channel, times a number in [1 - factor, 1 + factor], or of a pair of factors
+// {lower, upper} in [1 - lower, 1 + upper]; clipped to the range.
 struct RandomContrastOptions {
   std::pair<double, double> value_range = {0, 255};
   std::optional<uint64_t> seed = {};
@@ -112,13 +126,16 @@ struct RandomContrastOptions {
 ISO_OPTIONS(RandomContrastOptions, value_range, seed, name)
 class RandomContrast : public RandomImageLayer {
  public:
-  explicit RandomContrast(double factor, RandomContrastOptions options = {});
+  // ValueError unless the factors are in [0, 1].
+  explicit RandomContrast(double factor, RandomContrastOptions options = {})
+      : RandomContrast({factor, factor}, std::move(options)) {}
+  explicit RandomContrast(std::pair<double, double> factor, RandomContrastOptions options = {});
   ISO_LAYER(RandomContrast)
   ISO_ARGUMENTS(factor_, options_)
-  Tensor call(const Tensor& x, const CallContext& context) override;
 
  private:
-  double factor_;
+  Tensor call_images(const Tensor& images, const CallContext& context) override;
+  std::pair<double, double> factor_;
   RandomContrastOptions options_;
 };
 
@@ -130,9 +147,9 @@ class RandomBrightness : public RandomImageLayer {
   explicit RandomBrightness(FactorRange factor, RandomBrightnessOptions options = {});
   ISO_LAYER(RandomBrightness)
   ISO_ARGUMENTS(factor_, options_)
-  Tensor call(const Tensor& x, const CallContext& context) override;
 
  private:
+  Tensor call_images(const Tensor& images, const CallContext& context) override;
   FactorRange factor_;
   RandomBrightnessOptions options_;
 };
@@ -140,11 +157,9 @@ class RandomBrightness : public RandomImageLayer {
 // Rotated, moved and scaled images have one way of being made: for each of them the place in the original from which a
 // pixel comes.
 class RandomAffine : public RandomImageLayer {
- public:
-  Tensor call(const Tensor& x, const CallContext& context) final;
-
  protected:
   RandomAffine(const char* class_name, RandomImageOptions options);
+  Tensor call_images(const Tensor& images, const CallContext& context) final;
   // (batch, 6) as affine_transform() takes them.
   virtual Tensor transforms(int64_t batch, int64_t rows, int64_t columns) const = 0;
   // (batch, 1)
@@ -184,6 +199,9 @@ class RandomTranslation : public RandomAffine {
 class RandomZoom : public RandomAffine {
  public:
   explicit RandomZoom(FactorRange factor, RandomImageOptions options = {});
+  // Said apart, so that {-0.2, 0.2} is no pair of factors for height and width.
+  explicit RandomZoom(const double (&factor)[2], RandomImageOptions options = {})
+      : RandomZoom(FactorRange(factor[0], factor[1]), std::move(options)) {}
   RandomZoom(FactorRange height_factor, FactorRange width_factor, RandomImageOptions options = {});
   ISO_LAYER(RandomZoom)
   ISO_ARGUMENTS(height_factor_, width_factor_, options_)

@@ -123,10 +123,14 @@ using Maker = Initializer (*)();
 const std::map<std::string_view, Maker>& named_initializers() {
   static const std::map<std::string_view, Maker> makers = {
       {"zeros", [] { return initializers::zeros(); }},
+      {"zero", [] { return initializers::zeros(); }},
       {"ones", [] { return initializers::ones(); }},
+      {"one", [] { return initializers::ones(); }},
       {"constant", [] { return initializers::constant(0); }},
       {"random_normal", [] { return initializers::random_normal(); }},
       {"random_uniform", [] { return initializers::random_uniform(); }},
+      {"normal", [] { return initializers::random_normal(); }},
+      {"uniform", [] { return initializers::random_uniform(); }},
       {"truncated_normal", [] { return initializers::truncated_normal(); }},
       {"variance_scaling", [] { return initializers::variance_scaling(); }},
       {"glorot_uniform", [] { return initializers::glorot_uniform(); }},
@@ -138,6 +142,7 @@ const std::map<std::string_view, Maker>& named_initializers() {
       {"lecun_uniform", [] { return initializers::lecun_uniform(); }},
       {"lecun_normal", [] { return initializers::lecun_normal(); }},
       {"orthogonal", [] { return initializers::orthogonal(); }},
+      {"identity", [] { return initializers::identity(); }},
   };
   return makers;
 }
@@ -145,6 +150,7 @@ const std::map<std::string_view, Maker>& named_initializers() {
 }  // namespace
 
 Initializer::Initializer(const char* name) {
+  if (!name) fail<ValueError>("initializer", "weights need one, got nullptr; \"zeros\" starts them at 0");
   const auto& makers = named_initializers();
   const auto found = find_by_name(makers, name);
   if (found == makers.end()) {
@@ -250,6 +256,18 @@ Initializer lecun_normal(std::optional<uint64_t> seed) {
 Initializer orthogonal(double gain, std::optional<uint64_t> seed) {
   return {"orthogonal", [=](const Shape& s, DType d, RandomSource r) { return orthogonal_fill(s, d, r, gain); }, seed,
           named_recipe("orthogonal", OrthogonalOptions{gain, seed})};
+}
+Initializer identity(double gain) {
+  return {"identity",
+          [=](const Shape& shape, DType dtype, RandomSource) {
+            if (shape.rank() != 2) fail<ShapeError>("identity", "starts matrices, got a weight of shape {}", shape);
+            return filled(shape, dtype, [&]<class T>(T* out, int64_t begin, int64_t end) {
+              for (int64_t at = begin; at < end; ++at)
+                out[at] = at / shape[1] == at % shape[1] ? static_cast<T>(gain) : T{0};
+            });
+          },
+          {},
+          named_recipe("identity", IdentityOptions{gain})};
 }
 
 }  // namespace initializers

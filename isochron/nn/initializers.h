@@ -87,6 +87,10 @@ struct OrthogonalOptions {
   std::optional<uint64_t> seed = {};
 };
 ISO_OPTIONS(OrthogonalOptions, gain, seed)
+struct IdentityOptions {
+  double gain = 1;
+};
+ISO_OPTIONS(IdentityOptions, gain)
 
 namespace initializers {
 
@@ -104,6 +108,7 @@ Initializer he_normal(std::optional<uint64_t> seed = {});
 Initializer lecun_uniform(std::optional<uint64_t> seed = {});
 Initializer lecun_normal(std::optional<uint64_t> seed = {});
 Initializer orthogonal(double gain = 1, std::optional<uint64_t> seed = {});
+Initializer identity(double gain = 1);  // of matrices: gain on the diagonal; ShapeError for other ranks
 
 }  // namespace initializers
 

@@ -1,10 +1,13 @@
 #include "isochron/nn/layer.h"
 
 #include <atomic>
+#include <cstring>
 #include <map>
 #include <mutex>
+#include <typeinfo>
 #include <unordered_set>
 
+#include "isochron/base/joined.h"
 #include "isochron/base/names.h"
 #include "isochron/exec/first_bad_op.h"
 #include "isochron/exec/function.h"
@@ -46,6 +49,35 @@ void Layer::ensure_built(const std::vector<Shape>& inputs) {
   input_shape_ = inputs.front();
   built_ = true;
   if (!trainable_) set_trainable(false);
+  share_what_was_built();
+}
+
+std::shared_ptr<Layer> Layer::shared() {
+  if (auto self = weak_from_this().lock()) return self;
+  if (shared_) return shared_;
+  (void)name();  // the same for both
+  std::shared_ptr<Layer> copy = clone();
+  if (!copy || typeid(*copy.get()) != typeid(*this)) return nullptr;
+  if (!anchor_.place) anchor_.place = std::make_shared<Layer*>(this);
+  copy->original_.place = anchor_.place;
+  return shared_ = std::move(copy);
+}
+
+void Layer::share_what_was_built() {
+  if (shared_ && !shared_->built_) {
+    shared_->take_over(*this);
+    shared_->share_what_was_built();  // this may be a copy of the original
+  }
+  if (Layer* original = original_.place ? *original_.place : nullptr; original && !original->built_)
+    original->take_over(*this);
+}
+
+void Layer::take_over(const Layer& built) {
+  const std::shared_ptr<Layer> copy = shared_;
+  if (!become(built)) return;
+  shared_ = copy;
+  built_ = true;
+  input_shape_ = built.input_shape_;
 }
 
 // A call that is not part of another one starts with no losses added.
@@ -74,7 +106,7 @@ void Layer::penalize_activity(const std::vector<Tensor>& outputs) {
   for (const Tensor& y : outputs)
     if (activity_regularizer_)
       add_loss(activity_regularizer_.penalty(wide(y, DType::float32)) /
-               static_cast<double>(std::max<int64_t>(1, y.shape()[0])));
+               static_cast<double>(std::max<int64_t>(1, y.rank() ? y.shape()[0] : 1)));
 }
 
 Tensor Layer::operator()(const Tensor& x, CallContext context) {
@@ -198,6 +230,37 @@ std::vector<Variable> Layer::non_trainable_variables() const {
     if (!w.variable.trainable()) out.push_back(w.variable);
   });
   return out;
+}
+
+std::vector<Tensor> Layer::get_weights() const {
+  std::vector<Tensor> copies;
+  for (const Variable& w : weights()) {
+    const auto size = static_cast<size_t>(w.spec().bytes());
+    Storage bytes = Storage::allocate(size);
+    std::memcpy(bytes.data(), w.eval().raw_data(), size);
+    copies.push_back(Tensor::from_storage(std::move(bytes), w.spec()));
+  }
+  return copies;
+}
+
+void Layer::set_weights(const std::vector<Tensor>& values) {
+  const std::vector<Variable> own = weights();
+  if (own.empty() && !built_)
+    fail<StateError>("set_weights", "\"{}\" has no weights yet: build it with Input(shape), a call, or fit", name());
+  std::vector<std::string> known, wrong;
+  for (size_t i = 0; i < own.size(); ++i) {
+    const std::string& path = own[i].name();
+    const std::string inner = path.starts_with(name() + "/") ? path.substr(name().size() + 1) : path;
+    known.push_back(fmt::format("{} {}", inner, own[i].shape()));
+    if (i < values.size() && values[i].spec() != own[i].spec())
+      wrong.push_back(fmt::format("{} is {}, got {}", inner, to_string(own[i].spec()), to_string(values[i].spec())));
+  }
+  if (own.size() != values.size())
+    fail<ShapeError>("set_weights", "got {} tensor{}, \"{}\" has {} weight{}: {}", values.size(),
+                     values.size() == 1 ? "" : "s", name(), own.size(), own.size() == 1 ? "" : "s", joined(known));
+  if (!wrong.empty()) fail<ShapeError>("set_weights", "weights of \"{}\" do not fit: {}", name(), joined(wrong, "; "));
+  for (const Tensor& value : values) value.eval();
+  for (size_t i = 0; i < own.size(); ++i) overwrite(own[i], values[i]);
 }
 
 int64_t Layer::count_params() const {

@@ -58,6 +58,14 @@ ISO_OPTIONS(LayerOptions, name)
   std::string class_name() const override { return #Class; }              \
   std::shared_ptr<::isochron::Layer> clone() const override {             \
     return std::make_shared<std::remove_cvref_t<decltype(*this)>>(*this); \
+  }                                                                       \
+  bool become(const ::isochron::Layer& other) override {                  \
+    using Self = std::remove_cvref_t<decltype(*this)>;                    \
+    if constexpr (std::is_copy_assignable_v<Self>) {                      \
+      *this = static_cast<const Self&>(other);                            \
+      return true;                                                        \
+    }                                                                     \
+    return false;                                                         \
   }
 
 class Layer : public std::enable_shared_from_this<Layer> {
@@ -67,6 +75,9 @@ class Layer : public std::enable_shared_from_this<Layer> {
   virtual std::string class_name() const = 0;
   // A copy that shares the weights; null when the class does not say how (ISO_LAYER does).
   virtual std::shared_ptr<Layer> clone() const { return nullptr; }
+  // Takes over weights and all else from a layer of the same class; false when the class does not say how (ISO_LAYER
+  // does).
+  virtual bool become(const Layer& /*other*/) { return false; }
   virtual void build(const Shape& /*input*/) {}
   // x is (batch, …).
   virtual Tensor call(const Tensor& x, const CallContext& context) = 0;
@@ -112,6 +123,10 @@ class Layer : public std::enable_shared_from_this<Layer> {
   // The layers this one is made of, and the weights that are its own.
   const std::vector<std::shared_ptr<Layer>>& parts() const { return sublayers_; }
   std::vector<Variable> own_weights() const;
+  // Their values in that order, as copies; setting checks count, shapes and dtypes first: ShapeError lists what does
+  // not fit, and nothing is changed.
+  std::vector<Tensor> get_weights() const;
+  void set_weights(const std::vector<Tensor>& values);
   // Frozen weights get no gradients; takes effect when the model is compiled.
   bool trainable() const { return trainable_; }
   void set_trainable(bool on);
@@ -157,6 +172,10 @@ class Layer : public std::enable_shared_from_this<Layer> {
   void take_common(const Options& options) {
     set_name(options.name);
     if constexpr (requires { options.activity_regularizer; }) set_activity_regularizer(options.activity_regularizer);
+    if constexpr (requires { options.dtype; })
+      if (!is_floating(options.dtype))
+        fail<DTypeError>(class_name(), "computes in a floating dtype, got {}; cast its output for another",
+                         options.dtype);
     if (options.dtype_policy.empty()) return;
     set_dtype_policy(options.dtype_policy);
     own_policy_ = true;
@@ -189,7 +208,28 @@ class Layer : public std::enable_shared_from_this<Layer> {
   template <class F>
   void each_weight(F&& f) const;
   void inherit_policy(const Layer& from);
+
+  // A layer on the stack and the copy that models hold in its place share their weights, whichever is built first.
+  friend class AnyLayer;
+  // That copy, or the layer itself where a shared_ptr owns it; null for a class that can't be copied.
   std::shared_ptr<Layer> shared();
+  void share_what_was_built();
+  void take_over(const Layer& built);
+  // The way from the copy to the original, which may be gone. No other copy has it.
+  struct Original {
+    Original() = default;
+    Original(const Original&) {}
+    Original& operator=(const Original&) { return *this; }
+    std::shared_ptr<Layer*> place;
+  };
+  struct Anchor : Original {
+    Anchor() = default;
+    Anchor(const Anchor&) = default;
+    Anchor& operator=(const Anchor&) = default;
+    ~Anchor() {
+      if (place) *place = nullptr;
+    }
+  };
 
   mutable std::string name_;
   std::vector<Weight> weights_;
@@ -201,18 +241,26 @@ class Layer : public std::enable_shared_from_this<Layer> {
   bool trainable_ = true;
   bool mixed_ = false;
   bool own_policy_ = false;        // said by its options: stays when that of the model is set
-  std::shared_ptr<Layer> shared_;  // the copy that functional models hold
+  std::shared_ptr<Layer> shared_;  // the copy that models hold
+  Original original_;              // of such a copy
+  Anchor anchor_;                  // of the original
   size_t symbolic_calls_ = 0;
 };
 
-// Any layer as an argument: `Sequential{Dense(128), Dense(10)}`.
+// Any layer as an argument: `Sequential{Dense(128), Dense(10)}`. A layer with a name of its own in the program, `Dense
+// d(1); Sequential model{d};`, shares its weights with the model.
 class AnyLayer {
  public:
   template <class L>
-  requires std::is_base_of_v<Layer, std::remove_cvref_t<L>> AnyLayer(L&& layer)
-      : layer_(std::make_shared<std::remove_cvref_t<L>>(std::forward<L>(layer))) {}
+  requires std::is_base_of_v<Layer, std::remove_cvref_t<L>> AnyLayer(L&& layer) {
+    if constexpr (std::is_lvalue_reference_v<L> && !std::is_const_v<std::remove_reference_t<L>>)
+      layer_ = layer.shared();
+    if (!layer_) layer_ = std::make_shared<std::remove_cvref_t<L>>(std::forward<L>(layer));
+  }
   template <class L>
-  requires std::is_base_of_v<Layer, L> AnyLayer(std::shared_ptr<L> layer) : layer_(std::move(layer)) {}
+  requires std::is_base_of_v<Layer, L> AnyLayer(std::shared_ptr<L> layer) : layer_(std::move(layer)) {
+    if (!layer_) fail<ValueError>("layer", "a layer is null");
+  }
   const std::shared_ptr<Layer>& get() const { return layer_; }
 
  private:

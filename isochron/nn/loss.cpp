@@ -1,7 +1,9 @@
 #include "isochron/nn/loss.h"
 
 #include <algorithm>
+#include <array>
 
+#include "isochron/base/names.h"
 #include "isochron/nn/masking.h"
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/reduce.h"
@@ -9,6 +11,10 @@
 
 namespace isochron {
 namespace {
+
+// In the order of LossReduction::Value.
+constexpr std::array<std::string_view, 5> kReductions = {"sum_over_batch_size", "sum", "mean",
+                                                         "mean_with_sample_weight", "none"};
 
 // (batch) or (batch, 1) weights beside values of another rank, as Keras lines them up.
 Tensor aligned_weight(const Tensor& weight, const Tensor& values) {
@@ -47,6 +53,16 @@ class FunctionLoss final : public Loss {
 };
 
 }  // namespace
+
+LossReduction::LossReduction(const char* name) : value_(none) {
+  if (!name) return;
+  const auto found = std::find(kReductions.begin(), kReductions.end(), std::string_view(name));
+  if (found == kReductions.end())
+    fail<ValueError>("loss", "unknown reduction \"{}\"{}", name,
+                     did_you_mean(name, {kReductions.begin(), kReductions.end()}));
+  value_ = static_cast<Value>(found - kReductions.begin());
+}
+std::string LossReduction::name() const { return std::string(kReductions[value_]); }
 
 std::shared_ptr<Loss> AnyLoss::from_function(std::function<Tensor(const Tensor&, const Tensor&)> f) {
   return std::make_shared<FunctionLoss>(std::move(f));

@@ -14,9 +14,20 @@
 
 namespace isochron {
 
-// As in Keras: `sum_over_batch_size` (and `mean`, when nothing is weighted) divide by the number of values,
-// `mean_with_sample_weight` by the sum of the weights.
-enum class LossReduction { sum_over_batch_size, sum, mean, mean_with_sample_weight, none };
+// By its value, LossReduction::sum, or by name. As in Keras: `sum_over_batch_size` (and `mean`, when nothing is
+// weighted) divide by the number of values, `mean_with_sample_weight` by the sum of the weights.
+class LossReduction {
+ public:
+  enum Value { sum_over_batch_size, sum, mean, mean_with_sample_weight, none };
+  constexpr LossReduction(Value value) : value_(value) {}
+  LossReduction(const char* name);  // ValueError, with a suggestion, for an unknown one; nullptr: none
+  LossReduction(const std::string& name) : LossReduction(name.c_str()) {}
+  constexpr operator Value() const { return value_; }
+  std::string name() const;
+
+ private:
+  Value value_;
+};
 
 class Loss {
  public:

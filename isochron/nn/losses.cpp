@@ -243,6 +243,7 @@ std::vector<std::string_view> loss_names() {
 }
 
 AnyLoss::AnyLoss(const char* name) {
+  if (!name) fail<ValueError>("loss", "needs a name, a loss or a function, got nullptr; leave it out for none");
   const auto found = find_by_name(loss_makers(), name);
   if (found == loss_makers().end())
     fail<ValueError>("loss", "unknown loss \"{}\"{}", name, did_you_mean(name, loss_names()));

@@ -16,11 +16,13 @@ Tensor Merge::call(const Tensor&, const CallContext&) {
 std::vector<Tensor> Merge::call_many(const std::vector<Tensor>& given, const CallContext& context) {
   if (given.size() < 2) return {call(given[0], context)};
   std::vector<Tensor> inputs = given;
-  int rank = 0;
-  for (const Tensor& input : inputs) rank = std::max(rank, input.rank());
-  if (stretches())
+  if (stretches()) {
+    // Of examples, so that an error shows what the user knows: in a functional model there is no batch yet.
+    Shape example = given[0].shape().erase(0);
+    for (const Tensor& input : given) example = broadcast(class_name(), example, input.shape().erase(0));
     for (Tensor& input : inputs)
-      while (input.rank() < rank) input = expand_dims(input, 1);
+      while (input.rank() <= example.rank()) input = expand_dims(input, 1);
+  }
   return {merge(inputs)};
 }
 

@@ -77,7 +77,7 @@ class Mean : public Metric {
 // Any metric as an argument: by name ("accuracy" picks its form by the shapes and the loss), or as an object.
 class AnyMetric {
  public:
-  AnyMetric(const char* name) : name_(name) {}
+  AnyMetric(const char* name);
   AnyMetric(const std::string& name) : name_(name) {}
   template <class M>
   requires std::is_base_of_v<Metric, std::remove_cvref_t<M>> AnyMetric(M&& metric)

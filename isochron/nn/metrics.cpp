@@ -190,6 +190,11 @@ Tensor F1Score::result() const {
   return mean(each);
 }
 
+AnyMetric::AnyMetric(const char* name) {
+  if (!name) fail<ValueError>("metric", "needs a name or a metric, got nullptr");
+  name_ = name;
+}
+
 std::shared_ptr<Metric> AnyMetric::resolve(const TensorSpec& y_true, const TensorSpec& y_pred) const {
   if (metric_) return metric_;
   using Maker = std::shared_ptr<Metric> (*)(const std::string& name);
@@ -272,7 +277,8 @@ std::shared_ptr<Metric> AnyMetric::resolve(const TensorSpec& y_true, const Tenso
     return std::make_shared<MeanMetric>(
         name_, [loss = AnyLoss(name_)](const Tensor& t, const Tensor& p) { return loss->call(t, p); });
   known.push_back("accuracy");
-  for (const auto& [key, maker] : makers) known.push_back(key);
+  for (const auto& [key, maker] : makers)
+    if (std::find(known.begin(), known.end(), key) == known.end()) known.push_back(key);
   fail<ValueError>("metric", "unknown metric \"{}\"{}", name_, did_you_mean(name_, known));
 }
 

@@ -25,33 +25,6 @@ Model::Model(const SymbolicTensors& inputs, const SymbolicTensors& outputs, Mode
   ensure_built(shapes);
 }
 
-std::vector<Tensor> Model::get_weights() const {
-  std::vector<Tensor> copies;
-  for (const Variable& w : weights()) {
-    w.eval();
-    Storage bytes = Storage::allocate(static_cast<size_t>(w.spec().bytes()));
-    std::memcpy(bytes.data(), w.raw_data(), static_cast<size_t>(w.spec().bytes()));
-    copies.push_back(Tensor::from_storage(std::move(bytes), w.spec()));
-  }
-  return copies;
-}
-
-void Model::set_weights(const std::vector<Tensor>& values) {
-  const std::vector<Variable> own = weights();
-  if (own.empty() && !built())
-    fail<StateError>("set_weights", "model \"{}\" has no weights yet: build it with Input(shape), a call, or fit",
-                     name());
-  std::vector<std::string> wrong;
-  if (own.size() != values.size()) wrong.push_back(fmt::format("{} weights for {}", values.size(), own.size()));
-  for (size_t i = 0; i < std::min(own.size(), values.size()); ++i)
-    if (values[i].spec() != own[i].spec())
-      wrong.push_back(
-          fmt::format("{} is {}, got {}", own[i].name(), to_string(own[i].spec()), to_string(values[i].spec())));
-  if (!wrong.empty()) fail<ShapeError>("set_weights", "the weights do not fit: {}", joined(wrong, "; "));
-  for (const Tensor& value : values) value.eval();
-  for (size_t i = 0; i < own.size(); ++i) overwrite(own[i], values[i]);
-}
-
 bool Model::many() const { return graph_ && (graph_->inputs.size() > 1 || graph_->outputs.size() > 1); }
 
 Tensor Model::call(const Tensor& x, const CallContext& context) {
@@ -184,6 +157,20 @@ Input::Input(Shape shape, InputOptions options) : shape_(shape), dtype_(options.
   symbol_->layer = std::move(layer);
   symbol_->outputs = {{dtype_, shape_}};
 }
+
+namespace {
+Shape known_extents(std::initializer_list<int64_t> shape) {
+  if (std::any_of(shape.begin(), shape.end(), [](int64_t extent) { return extent < 0; }))
+    fail<ShapeError>(
+        "Input",
+        "extents must be known, got ({}); for sequences of several lengths use a Sequential without Input, "
+        "which takes them as they come, or pad them to one length and mask the rest (Masking, mask_zero)",
+        joined(shape));
+  return Shape(shape);
+}
+}  // namespace
+Input::Input(std::initializer_list<int64_t> shape, InputOptions options)
+    : Input(known_extents(shape), std::move(options)) {}
 
 Input::operator SymbolicTensor() const {
   if (symbol_) return {symbol_, 0};

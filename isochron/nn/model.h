@@ -78,9 +78,11 @@ struct CompileOptions {
 
 // Tensors, or a data set of batches.
 struct ValidationData {
+  ValidationData() = default;  // none
   ValidationData(Tensors x_, Tensors y_, Tensors sample_weight_ = {})
       : x(std::move(x_)), y(std::move(y_)), sample_weight(std::move(sample_weight_)) {}
   ValidationData(const data::Dataset& dataset);
+  explicit operator bool() const { return dataset || !x.empty(); }
   Tensors x, y, sample_weight;
   std::shared_ptr<const data::Dataset> dataset;
 };
@@ -89,9 +91,9 @@ struct FitOptions {
   int epochs = 1;
   int64_t batch_size = 32;
   bool shuffle = true;
-  double validation_split = 0;  // the last part of x and y, before shuffling
-  std::optional<ValidationData> validation_data = {};
-  int64_t validation_batch_size = 0;  // 0: batch_size
+  double validation_split = 0;          // the last part of x and y, before shuffling
+  ValidationData validation_data = {};  // {x, y}, {x, y, sample_weight} or a data set
+  int64_t validation_batch_size = 0;    // 0: batch_size
   int validation_freq = 1;
   std::map<int64_t, double> class_weight = {};  // of the loss, by label or place in a one-hot target; others weigh 1
   Tensors sample_weight = {};                   // one weight a row; of one output each when there are several
@@ -140,14 +142,12 @@ class Model : public Layer {
   Model(const SymbolicTensors& inputs, const SymbolicTensors& outputs, ModelOptions options = {});
   std::string class_name() const override { return graph_ ? "Functional" : "Model"; }
   std::shared_ptr<Layer> clone() const override { return std::make_shared<Model>(*this); }
+  bool become(const Layer&) override { return true; }  // parts of models are shared as they are
   bool many() const override;
   Tensor call(const Tensor& x, const CallContext& context) override;
   std::vector<Tensor> call_many(const std::vector<Tensor>& inputs, const CallContext& context) override;
   Shape output_shape(const Shape& input) const override;
 
-  // Weights in order, as copies; setting checks count and shapes and lists what does not fit.
-  std::vector<Tensor> get_weights() const;
-  void set_weights(const std::vector<Tensor>& weights);
   // In the format the name's end tells: .safetensors, .npz, or Keras' .weights.h5. Written whole or not at all. Loading
   // checks names, shapes and dtypes first: FileError lists what is missing, extra and mismatched, and nothing is
   // changed.
@@ -221,7 +221,8 @@ class Sequential : public Model {
   void pop();
   // Without the Input it may start with, as in Keras.
   std::vector<std::shared_ptr<Layer>> layers() const override;
-  ISO_LAYER(Sequential)
+  std::string class_name() const override { return "Sequential"; }
+  std::shared_ptr<Layer> clone() const override { return std::make_shared<Sequential>(*this); }
   // The last layer's, which call() has attached to its result.
   Tensor compute_mask(const Tensor&, const Tensor&) override { return {}; }
   void build(const Shape& input) override;
@@ -240,6 +241,8 @@ ISO_OPTIONS(InputOptions, name, dtype)
 class Input : public Layer {
  public:
   explicit Input(Shape shape, InputOptions options = {});
+  // ShapeError for an extent that is unknown, -1.
+  explicit Input(std::initializer_list<int64_t> shape, InputOptions options = {});
   std::string class_name() const override { return "InputLayer"; }
   ISO_ARGUMENTS(shape_, InputOptions{.dtype = dtype_})
   bool supports_masking() const override { return true; }

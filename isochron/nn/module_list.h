@@ -3,6 +3,7 @@
 //   nn::Sequential net{nn::Flatten(), nn::Linear(784, 128), nn::ReLU(), nn::Dropout(0.2), nn::Linear(128, 10)};
 #pragma once
 
+#include <concepts>
 #include <initializer_list>
 #include <utility>
 
@@ -77,6 +78,11 @@ class ParameterList : public Module {
 class Sequential : public Module {
  public:
   Sequential(std::initializer_list<AnyModule> modules);
+  // In parentheses; one chain alone is copied.
+  template <std::derived_from<Module> First, std::derived_from<Module>... More>
+  requires(sizeof...(More) > 0 || !std::is_base_of_v<Sequential, First>) explicit Sequential(const First& first,
+                                                                                             const More&... more)
+      : Sequential({AnyModule(first), AnyModule(more)...}) {}
   Tensor forward(Tensor x) override;
 
  private:

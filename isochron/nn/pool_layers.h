@@ -38,31 +38,37 @@ struct MaxPooling1D : Pooling {
   ISO_LAYER(MaxPooling1D)
   explicit MaxPooling1D(Sizes pool_size = 2, PoolingOptions options = {})
       : Pooling(Kind::max, "MaxPooling1D", 1, pool_size, std::move(options)) {}
+  ISO_LIST_CONSTRUCTOR(MaxPooling1D, Sizes, PoolingOptions)
 };
 struct MaxPooling2D : Pooling {
   ISO_LAYER(MaxPooling2D)
   explicit MaxPooling2D(Sizes pool_size = 2, PoolingOptions options = {})
       : Pooling(Kind::max, "MaxPooling2D", 2, pool_size, std::move(options)) {}
+  ISO_LIST_CONSTRUCTOR(MaxPooling2D, Sizes, PoolingOptions)
 };
 struct MaxPooling3D : Pooling {
   ISO_LAYER(MaxPooling3D)
   explicit MaxPooling3D(Sizes pool_size = 2, PoolingOptions options = {})
       : Pooling(Kind::max, "MaxPooling3D", 3, pool_size, std::move(options)) {}
+  ISO_LIST_CONSTRUCTOR(MaxPooling3D, Sizes, PoolingOptions)
 };
 struct AveragePooling1D : Pooling {
   ISO_LAYER(AveragePooling1D)
   explicit AveragePooling1D(Sizes pool_size = 2, PoolingOptions options = {})
       : Pooling(Kind::average, "AveragePooling1D", 1, pool_size, std::move(options)) {}
+  ISO_LIST_CONSTRUCTOR(AveragePooling1D, Sizes, PoolingOptions)
 };
 struct AveragePooling2D : Pooling {
   ISO_LAYER(AveragePooling2D)
   explicit AveragePooling2D(Sizes pool_size = 2, PoolingOptions options = {})
       : Pooling(Kind::average, "AveragePooling2D", 2, pool_size, std::move(options)) {}
+  ISO_LIST_CONSTRUCTOR(AveragePooling2D, Sizes, PoolingOptions)
 };
 struct AveragePooling3D : Pooling {
   ISO_LAYER(AveragePooling3D)
   explicit AveragePooling3D(Sizes pool_size = 2, PoolingOptions options = {})
       : Pooling(Kind::average, "AveragePooling3D", 3, pool_size, std::move(options)) {}
+  ISO_LIST_CONSTRUCTOR(AveragePooling3D, Sizes, PoolingOptions)
 };
 
 struct GlobalPoolingOptions {

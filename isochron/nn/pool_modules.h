@@ -1,6 +1,6 @@
 // Pooling modules in the manner of PyTorch: input (batch, channels, spatial…), or (channels, spatial…) of one example.
 //
-//   nn::MaxPool2d(3, {.stride = 2, .padding = 1});
+//   nn::MaxPool2d(3, {.stride = 2, .padding = 1});         // or nn::MaxPool2d(3, 2, 1)
 //   nn::AvgPool1d(2, {.count_include_pad = false});
 //   nn::AdaptiveAvgPool2d(1);                              // the mean of each channel, however large the image
 //   nn::AdaptiveMaxPool2d({5, -1});                        // -1: as many as the input has
@@ -57,14 +57,21 @@ class AdaptivePoolModule : public Module {
   bool mean_;
 };
 
-// `{3}` would be a module to copy as well as sizes, if lists had no constructor of their own.
-#define ISO_POOL_MODULE(Name, n, Options)                                           \
-  struct Name##n##d : PoolModule {                                                  \
-    explicit Name##n##d(Sizes kernel_size, Options options = {})                    \
-        : PoolModule(#Name #n "d", n, kernel_size, options) {}                      \
-    template <std::integral T>                                                      \
-    explicit Name##n##d(std::initializer_list<T> kernel_size, Options options = {}) \
-        : Name##n##d(Sizes(kernel_size), options) {}                                \
+// With the stride second and the padding third, as PyTorch has them, or by name in options.
+#define ISO_POOL_MODULE(Name, n, Options)                                                                \
+  struct Name##n##d : PoolModule {                                                                       \
+    explicit Name##n##d(Sizes kernel_size, Options options = {})                                         \
+        : PoolModule(#Name #n "d", n, kernel_size, options) {}                                           \
+    ISO_LIST_CONSTRUCTOR(Name##n##d, Sizes, Options)                                                     \
+    template <std::integral T>                                                                           \
+    Name##n##d(Sizes kernel_size, T stride, Sizes padding = 0)                                           \
+        : Name##n##d(kernel_size, Options{.stride = stride, .padding = padding}) {}                      \
+    template <std::integral T>                                                                           \
+    Name##n##d(Sizes kernel_size, std::initializer_list<T> stride, Sizes padding = 0)                    \
+        : Name##n##d(kernel_size, Options{.stride = Sizes(stride), .padding = padding}) {}               \
+    template <std::integral T, std::integral S>                                                          \
+    Name##n##d(std::initializer_list<T> kernel_size, std::initializer_list<S> stride, Sizes padding = 0) \
+        : Name##n##d(Sizes(kernel_size), stride, padding) {}                                             \
   };
 #define ISO_ADAPTIVE_POOL_MODULE(Name, n, mean)                                                        \
   struct Name##n##d : AdaptivePoolModule {                                                             \

@@ -36,12 +36,14 @@ struct UpSampling1D : UpSampling {
   ISO_ARGUMENTS(size_)
   explicit UpSampling1D(Sizes size = 2, LayerOptions options = {})
       : UpSampling("UpSampling1D", 1, size, {.name = options.name}) {}
+  ISO_LIST_CONSTRUCTOR(UpSampling1D, Sizes, LayerOptions)
 };
 struct UpSampling2D : UpSampling {
   ISO_LAYER(UpSampling2D)
   ISO_ARGUMENTS(size_, options_)
   explicit UpSampling2D(Sizes size = 2, const UpSamplingOptions& options = {})
       : UpSampling("UpSampling2D", 2, size, options) {}
+  ISO_LIST_CONSTRUCTOR(UpSampling2D, Sizes, UpSamplingOptions)
 };
 
 struct UpSampling3D : UpSampling {
@@ -49,6 +51,7 @@ struct UpSampling3D : UpSampling {
   ISO_ARGUMENTS(size_, options_)
   explicit UpSampling3D(Sizes size = 2, const UpSamplingOptions& options = {})
       : UpSampling("UpSampling3D", 3, size, options) {}
+  ISO_LIST_CONSTRUCTOR(UpSampling3D, Sizes, UpSamplingOptions)
 };
 
 // Elements before and after each spatial axis: `1` on all sides, `{1, 2}` one number an axis (with a single axis:
@@ -58,6 +61,8 @@ class Borders {
   template <class T>
   requires std::is_integral_v<T> Borders(T width) : sizes_{static_cast<int64_t>(width)} {}
   Borders(std::initializer_list<int64_t> sizes) : sizes_(sizes) {}
+  template <std::integral T>
+  Borders(std::initializer_list<T> sizes) : sizes_(sizes.begin(), sizes.end()) {}
   Borders(std::initializer_list<std::pair<int64_t, int64_t>> pairs) : pairs_(pairs) {}
   Borders(Padding::Widths pairs) : pairs_(std::move(pairs)) {}
   // ValueError, naming the layer, when there are not as many as axes, or one is negative.
@@ -91,11 +96,13 @@ struct ZeroPadding1D : ZeroPadding {
   ISO_LAYER(ZeroPadding1D)
   explicit ZeroPadding1D(const Borders& padding = 1, const BorderOptions& options = {})
       : ZeroPadding("ZeroPadding1D", 1, padding, options) {}
+  ISO_LIST_CONSTRUCTOR(ZeroPadding1D, Borders, BorderOptions)
 };
 struct ZeroPadding2D : ZeroPadding {
   ISO_LAYER(ZeroPadding2D)
   explicit ZeroPadding2D(const Borders& padding = 1, const BorderOptions& options = {})
       : ZeroPadding("ZeroPadding2D", 2, padding, options) {}
+  ISO_LIST_CONSTRUCTOR(ZeroPadding2D, Borders, BorderOptions)
   // Said apart, so that {{1, 1}, {0, 0}} is no list of borders and options.
   explicit ZeroPadding2D(std::initializer_list<std::pair<int64_t, int64_t>> padding, const BorderOptions& options = {})
       : ZeroPadding2D(Borders(padding), options) {}
@@ -104,6 +111,7 @@ struct ZeroPadding3D : ZeroPadding {
   ISO_LAYER(ZeroPadding3D)
   explicit ZeroPadding3D(const Borders& padding = 1, const BorderOptions& options = {})
       : ZeroPadding("ZeroPadding3D", 3, padding, options) {}
+  ISO_LIST_CONSTRUCTOR(ZeroPadding3D, Borders, BorderOptions)
   explicit ZeroPadding3D(std::initializer_list<std::pair<int64_t, int64_t>> padding, const BorderOptions& options = {})
       : ZeroPadding3D(Borders(padding), options) {}
 };
@@ -126,11 +134,13 @@ struct Cropping1D : Cropping {
   ISO_LAYER(Cropping1D)
   explicit Cropping1D(const Borders& cropping = 1, const BorderOptions& options = {})
       : Cropping("Cropping1D", 1, cropping, options) {}
+  ISO_LIST_CONSTRUCTOR(Cropping1D, Borders, BorderOptions)
 };
 struct Cropping2D : Cropping {
   ISO_LAYER(Cropping2D)
   explicit Cropping2D(const Borders& cropping = 0, const BorderOptions& options = {})
       : Cropping("Cropping2D", 2, cropping, options) {}
+  ISO_LIST_CONSTRUCTOR(Cropping2D, Borders, BorderOptions)
   explicit Cropping2D(std::initializer_list<std::pair<int64_t, int64_t>> cropping, const BorderOptions& options = {})
       : Cropping2D(Borders(cropping), options) {}
 };
@@ -138,6 +148,7 @@ struct Cropping3D : Cropping {
   ISO_LAYER(Cropping3D)
   explicit Cropping3D(const Borders& cropping = 1, const BorderOptions& options = {})
       : Cropping("Cropping3D", 3, cropping, options) {}
+  ISO_LIST_CONSTRUCTOR(Cropping3D, Borders, BorderOptions)
   explicit Cropping3D(std::initializer_list<std::pair<int64_t, int64_t>> cropping, const BorderOptions& options = {})
       : Cropping3D(Borders(cropping), options) {}
 };

@@ -117,16 +117,21 @@ BorderModule::BorderModule(const char* kind, size_t axes, const Sizes& padding, 
 Tensor BorderModule::forward(Tensor x) {
   const size_t axes = widths_.size() / 2, rank = static_cast<size_t>(x.rank());
   if (rank < axes + 1) fail<ShapeError>(kind_, "needs at least {} axes, got {}", axes + 1, x.shape());
-  std::vector<std::pair<int64_t, int64_t>> all(rank, {0, 0});
-  const bool reflect = options_.mode == "reflect";
-  for (size_t i = 0; i < axes; ++i) {
-    all[rank - 1 - i] = {widths_[2 * i], widths_[2 * i + 1]};
-    const int64_t extent = x.shape()[-1 - static_cast<int>(i)], widest = std::max(widths_[2 * i], widths_[2 * i + 1]);
-    if ((reflect && widest >= extent) || (options_.mode == "circular" && widest > extent))
-      fail<ShapeError>(kind_, "borders must be {} than the image, got ({}) for {}", reflect ? "narrower" : "no wider",
-                       joined(widths_), x.shape());
+  Padding::Widths all(rank, {0, 0});
+  for (size_t i = 0; i < axes; ++i) all[rank - 1 - i] = {widths_[2 * i], widths_[2 * i + 1]};
+  return with_borders(kind_, x, all, options_);
+}
+
+Tensor with_borders(const char* module, const Tensor& x, const Padding::Widths& widths, const PadOptions& options) {
+  const bool reflect = options.mode == "reflect";
+  for (size_t axis = 0; axis < widths.size(); ++axis) {
+    const auto [before, after] = widths[axis];
+    const int64_t extent = x.shape()[static_cast<int>(axis)], widest = std::max(before, after);
+    if (widest > 0 && ((reflect && widest >= extent) || (options.mode == "circular" && widest > extent)))
+      fail<ShapeError>(module, "borders must be {} than the image, got {} and {} for axis {} of {}",
+                       reflect ? "narrower" : "no wider", before, after, axis, x.shape());
   }
-  return pad(x, all, options_);
+  return pad(x, widths, options);
 }
 
 Upsample::Upsample(Sizes scale_factor, UpsampleOptions options)

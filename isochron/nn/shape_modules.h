@@ -90,14 +90,16 @@ class PixelUnshuffle : public Module {
   int64_t factor_;
 };
 
+// pad() of all axes, where a border that is as wide as the image ("reflect"), or wider ("circular"), is a ShapeError.
+Tensor with_borders(const char* module, const Tensor& x, const Padding::Widths& widths, const PadOptions& options);
+
 // Borders around the last axes: one number for all sides, or two an axis from the last axis on, as in PyTorch.
 class BorderModule : public Module {
  public:
   Tensor forward(Tensor x) override;
 
  protected:
-  // ValueError for a negative width, or as many as do not fit. Modes are those of pad(). As in PyTorch, a call with
-  // borders as wide as the image ("reflect"), or wider ("circular"), is a ShapeError.
+  // ValueError for a negative width, or as many as do not fit. Modes are those of pad().
   BorderModule(const char* kind, size_t axes, const Sizes& padding, PadOptions options);
 
  private:

@@ -25,6 +25,12 @@ class Sizes {
   Extents values_;
 };
 
+// A constructor of `Class` from a list in place of its first argument: `MaxPooling1D({2})` would otherwise be a layer
+// to copy as well as sizes.
+#define ISO_LIST_CONSTRUCTOR(Class, First, Options) \
+  template <std::integral T>                        \
+  explicit Class(std::initializer_list<T> list, Options options = {}) : Class(First(list), std::move(options)) {}
+
 // ValueError unless it is "channels_first" or "channels_last".
 bool is_channels_first(const std::string& layer, const std::string& data_format);
 

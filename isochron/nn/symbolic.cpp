@@ -1,7 +1,5 @@
 #include "isochron/nn/symbolic.h"
 
-#include <typeinfo>
-
 #include "isochron/exec/trial.h"
 #include "isochron/nn/layer.h"
 #include "isochron/tensor/tensor.h"
@@ -45,6 +43,12 @@ SymbolicTensors Layer::operator()(const std::vector<SymbolicTensor>& inputs) {
     made->outputs.push_back({result.dtype(), result.shape().erase(0)});
   }
   made->layer = shared();
+  if (!made->layer)
+    fail<StateError>(
+        class_name(),
+        "this layer can't be copied: write ISO_LAYER({0}) in its class in place of class_name(), or make it "
+        "by std::make_shared<{0}>(…)",
+        class_name());
   made->number = made->layer->symbolic_calls_++;
   SymbolicTensors outputs;
   for (size_t i = 0; i < results.size(); ++i) outputs.emplace_back(made, i);
@@ -58,21 +62,6 @@ SymbolicTensor Layer::operator()(const SymbolicTensor& x) {
                      "layer \"{}\" gives {} outputs: call it with a list, layer(SymbolicTensors{{x}}), to get them all",
                      name(), outputs.size());
   return outputs[0];
-}
-
-std::shared_ptr<Layer> Layer::shared() {
-  if (auto self = weak_from_this().lock()) return self;
-  if (!shared_) {
-    (void)name();  // the same for both
-    shared_ = clone();
-    const Layer* copy = shared_.get();
-    if (!copy || typeid(*copy) != typeid(*this))
-      fail<StateError>(class_name(),
-                       "this layer can't be copied: write ISO_LAYER({0}) in its class in place of class_name(), or "
-                       "make it by std::make_shared<{0}>(…)",
-                       class_name());
-  }
-  return shared_;
 }
 
 }  // namespace isochron

@@ -72,6 +72,22 @@ const Entry kTable[] = {
     {"transpose", [](Inputs x, const Arguments& a) { return transpose(x[0], a.integers); }, 1, 1},
     {"expand_dims", [](Inputs x, const Arguments& a) { return expand_dims(x[0], a.integers.at(0)); }, 1, 1},
     {"squeeze", [](Inputs x, const Arguments& a) { return squeeze(x[0], a.integers); }, 1, 1},
+    {"stack",
+     [](Inputs x, const Arguments& a) {
+       return stack({x.begin(), x.end()}, a.integers.at(0));
+     },
+     1, SIZE_MAX},
+    {"slice",
+     [](Inputs x, const Arguments& a) {
+       const auto third = [&](int64_t i) {
+         const auto n = static_cast<int64_t>(a.integers.size()) / 3;
+         return std::vector<int64_t>(a.integers.begin() + i * n, a.integers.begin() + (i + 1) * n);
+       };
+       return slice(x[0], third(0), third(1), third(2));
+     },
+     1, 1},
+    {"cast", [](Inputs x, const Arguments& a) { return cast(x[0], a.dtype.value()); }, 1, 1},
+    {"clip", [](Inputs x, const Arguments& a) { return clip(x[0], a.numbers.at(0), a.numbers.at(1)); }, 1, 1},
 };
 #undef UNARY
 #undef REDUCE
@@ -102,6 +118,27 @@ std::vector<Tensor> Operation::call_many(const std::vector<Tensor>& inputs, cons
 
 SymbolicTensor detail::symbolic_op(const char* op, std::vector<SymbolicTensor> inputs, OperationArguments arguments) {
   return Operation(op, std::move(arguments))(inputs)[0];
+}
+
+SymbolicTensor stack(std::initializer_list<SymbolicTensor> parts, int64_t axis) {
+  if (parts.size() && normalize_axis("stack", axis, parts.begin()->shape().rank() + 2) == 0)
+    fail<ValueError>("stack", "axis 0 is the batch axis, which layers keep");
+  return detail::symbolic_op("stack", parts, {{axis}});
+}
+
+SymbolicTensor slice(const SymbolicTensor& x, std::vector<int64_t> begin, std::vector<int64_t> end,
+                     std::vector<int64_t> step) {
+  if (step.empty()) step.assign(begin.size(), 1);
+  if (begin.size() != end.size() || begin.size() != step.size())
+    fail<ValueError>("slice", "begin, end and step must be of the same axes, got {}, {} and {} numbers", begin.size(),
+                     end.size(), step.size());
+  if (!begin.empty() && (begin[0] != 0 || end[0] != kEnd || step[0] != 1))
+    fail<ValueError>("slice", "axis 0 is the batch axis, which layers keep: take it from 0 to kEnd, got {} to {}",
+                     begin[0], end[0]);
+  std::vector<int64_t> all = std::move(begin);
+  all.insert(all.end(), end.begin(), end.end());
+  all.insert(all.end(), step.begin(), step.end());
+  return detail::symbolic_op("slice", {x}, {std::move(all)});
 }
 
 }  // namespace isochron

@@ -1,10 +1,12 @@
 // Plain ops on symbolic tensors: each becomes a layer without weights.
 //
 //   auto y = relu(x + shortcut);   auto z = 2 * x - 1;   auto m = mean(x, {1});   auto r = reshape(x, {-1, 7, 64});
+//   auto left = slice(x, {0, 0}, {kEnd, 8});   auto two = stack({left, z}, 1);   auto u = clip(y, 0, 1);
 //
 // Axes and shapes count the batch axis; in a shape it is -1.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "isochron/nn/layer.h"
@@ -16,8 +18,9 @@ struct OperationArguments {
   std::vector<int64_t> integers = {};
   std::vector<double> numbers = {};
   bool flag = false;
+  std::optional<DType> dtype = {};
 };
-ISO_OPTIONS(OperationArguments, integers, numbers, flag)
+ISO_OPTIONS(OperationArguments, integers, numbers, flag, dtype)
 
 // A layer that applies an op by its name.
 class Operation : public Layer {
@@ -122,6 +125,17 @@ inline SymbolicTensor expand_dims(const SymbolicTensor& x, int64_t axis) {
 }
 inline SymbolicTensor squeeze(const SymbolicTensor& x, std::vector<int64_t> axes) {
   return detail::symbolic_op("squeeze", {x}, {std::move(axes)});
+}
+// A new axis; ValueError for 0, which is the batch.
+SymbolicTensor stack(std::initializer_list<SymbolicTensor> parts, int64_t axis = -1);
+// ValueError unless the batch is taken whole: 0 to kEnd (ops/shape_ops.h).
+SymbolicTensor slice(const SymbolicTensor& x, std::vector<int64_t> begin, std::vector<int64_t> end,
+                     std::vector<int64_t> step = {});
+inline SymbolicTensor cast(const SymbolicTensor& x, DType dtype) {
+  return detail::symbolic_op("cast", {x}, {.dtype = dtype});
+}
+inline SymbolicTensor clip(const SymbolicTensor& x, double low, double high) {
+  return detail::symbolic_op("clip", {x}, {.numbers = {low, high}});
 }
 
 }  // namespace isochron

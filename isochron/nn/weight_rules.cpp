@@ -23,6 +23,7 @@ Regularizer l1_l2(double l1_factor, double l2_factor) {
 }
 
 Regularizer::Regularizer(const char* name) {
+  if (!name) return;
   const std::string_view n = name;
   if (n == "l1")
     *this = l1();
@@ -57,6 +58,7 @@ Constraint min_max_norm(double least, double most, double rate, int64_t axis) {
 }
 
 Constraint::Constraint(const char* name) {
+  if (!name) return;
   const std::string_view n = name;
   if (n == "max_norm")
     *this = max_norm();

@@ -36,7 +36,7 @@ struct Regularizer {
   // `recipe` says how to make it again (named_recipe()); without one it can't be saved with a model.
   Regularizer(std::function<Tensor(const Tensor&)> f, std::shared_ptr<const Config> how = {})
       : penalty(std::move(f)), recipe(std::move(how)) {}
-  Regularizer(const char* name);
+  Regularizer(const char* name);  // nullptr: none
   explicit operator bool() const { return static_cast<bool>(penalty); }
 };
 Regularizer l1(double factor = 0.01);
@@ -51,7 +51,7 @@ struct Constraint {
   Constraint() = default;
   Constraint(std::function<Tensor(const Tensor&)> f, std::shared_ptr<const Config> how = {})
       : project(std::move(f)), recipe(std::move(how)) {}
-  Constraint(const char* name);
+  Constraint(const char* name);  // nullptr: as it is
   explicit operator bool() const { return static_cast<bool>(project); }
 };
 Constraint max_norm(double most = 2, int64_t axis = 0);

@@ -12,8 +12,14 @@
 
 namespace isochron {
 
+// concat, sum, mul, ave; none, or nullptr: both as a list, forward first.
+struct MergeMode : std::string {
+  MergeMode(const char* mode) : std::string(mode ? mode : "none") {}
+  MergeMode(std::string mode) : std::string(std::move(mode)) {}
+};
+
 struct BidirectionalOptions {
-  std::string merge_mode = "concat";  // concat, sum, mul, ave; none: both as a list, forward first
+  MergeMode merge_mode = "concat";
   std::string name = {};
 };
 ISO_OPTIONS(BidirectionalOptions, merge_mode, name)

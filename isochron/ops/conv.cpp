@@ -173,14 +173,14 @@ Attributes attributes_of(const Windows& windows, int64_t groups) {
 }  // namespace
 
 Tensor conv(const Operand& x, const Operand& kernel, const ConvOptions& options) {
-  const auto [a, b] = meet(x, kernel);
+  const auto [a, b] = meet("conv", x, kernel);
   Windows windows = windows_for("conv", a, b, options.strides, options.dilations);
   windows.pads = pads_of(windows, spatial(a), options.padding);
   return apply(kConv, {a, b}, attributes_of(windows, options.groups), x.where());
 }
 
 Tensor conv_transpose(const Operand& x, const Operand& kernel, const ConvTransposeOptions& options) {
-  const auto [a, b] = meet(x, kernel);
+  const auto [a, b] = meet("conv_transpose", x, kernel);
   Windows windows = windows_for("conv_transpose", a, b, options.strides, options.dilations);
   const bool same = options.padding.mode() == "same";
   if (options.padding.mode() == "causal")

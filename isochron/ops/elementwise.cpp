@@ -1,7 +1,9 @@
 // Elementwise ops: rules, gradients, and the functions users call.
 #include "isochron/ops/elementwise.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "isochron/ops/create.h"
@@ -158,9 +160,10 @@ const Op& kMaximum = binary(
           g, [&] { return masked(first, g.grad()); }, [&] { return masked(logical_not(first), g.grad()); });
     },
     true);
-const Op& kFloorDiv = binary("floor_div", "a / b rounded towards minus infinity.", arithmetic, nullptr, false, kSteps);
+const Op& kFloorDiv = binary("floor_div", "a / b rounded towards minus infinity; of integers by 0 it is 0.", arithmetic,
+                             nullptr, false, kSteps);
 const Op& kMod = binary(
-    "mod", "Remainder of floor_div; has the sign of b.", arithmetic,
+    "mod", "Remainder of floor_div; has the sign of b. Of integers by 0 it is 0.", arithmetic,
     [](G g) {
       return pair_gradients(
           g, [&] { return g.grad(); }, [&] { return -g.grad() * stop_gradient(floor_div(g.input(0), g.input(1))); });
@@ -269,7 +272,17 @@ const Op& kWhere = register_op({.name = "where",
                                 .elementwise = true});
 
 Tensor apply_pair(const Op& op, const Operand& a, const Operand& b) {
-  const auto [x, y] = meet(a, b);
+  const auto [x, y] = meet(op.name, a, b);
+  return apply(op, {x, y}, {}, a.where());
+}
+
+// Integers and a number that does not fit them are compared in int64; one beyond that too is more than any of them.
+Tensor compare(const Op& op, const Operand& a, const Operand& b) {
+  const DType dtype = meeting_dtype(a, b);
+  if (a.fits(dtype) && b.fits(dtype)) return apply_pair(op, a, b);
+  const auto bounded = [](const Operand& x) { return x.fits(DType::int64) ? x : Operand(INFINITY, x.where()); };
+  const bool whole = a.fits(DType::int64) && b.fits(DType::int64);
+  const auto [x, y] = meet(op.name, bounded(a), bounded(b), whole ? DType::int64 : DType::float64);
   return apply(op, {x, y}, {}, a.where());
 }
 
@@ -303,11 +316,8 @@ Tensor pow(const Operand& a, const Operand& b) { return apply_pair(kPow, a, b); 
 Tensor minimum(const Operand& a, const Operand& b) { return apply_pair(kMinimum, a, b); }
 Tensor maximum(const Operand& a, const Operand& b) { return apply_pair(kMaximum, a, b); }
 Tensor div(const Operand& a, const Operand& b) {
-  auto [x, y] = meet(a, b);
-  if (!is_floating(x.dtype())) {
-    x = cast(Operand(x, a.where()), DType::float32);
-    y = cast(Operand(y, a.where()), DType::float32);
-  }
+  const DType dtype = meeting_dtype(a, b);
+  const auto [x, y] = meet("div", a, b, is_floating(dtype) ? dtype : DType::float32);
   return apply(kDiv, {x, y}, {}, a.where());
 }
 
@@ -340,16 +350,24 @@ Tensor softplus(const Operand& x) { return apply_one(kSoftplus, x); }
 Tensor clip(const Operand& x, double low, double high) {
   if (!(low <= high)) fail<ValueError>("clip", "low must not be above high, got {} and {}", low, high);
   const auto whole = [](double bound) { return std::isinf(bound) || bound == std::trunc(bound); };
-  const bool between = is_integral(x.tensor().dtype()) && !(whole(low) && whole(high));
+  const DType dtype = x.tensor().dtype();
+  const bool between = is_integral(dtype) && !(whole(low) && whole(high));
+  if (is_integral(dtype) && !between)
+    visit_dtype(dtype, [&]<class T>(Type<T>) {
+      const auto least = static_cast<double>(std::numeric_limits<T>::lowest()),
+                 most = static_cast<double>(std::numeric_limits<T>::max());
+      low = std::clamp(low, least, most);
+      high = std::clamp(high, least, most);
+    });
   return apply_one(kClip, between ? Operand(cast(x, DType::float32), x.where()) : x, {{"low", low}, {"high", high}});
 }
 
-Tensor equal(const Operand& a, const Operand& b) { return apply_pair(kEqual, a, b); }
-Tensor not_equal(const Operand& a, const Operand& b) { return apply_pair(kNotEqual, a, b); }
-Tensor less(const Operand& a, const Operand& b) { return apply_pair(kLess, a, b); }
-Tensor less_equal(const Operand& a, const Operand& b) { return apply_pair(kLessEqual, a, b); }
-Tensor greater(const Operand& a, const Operand& b) { return apply_pair(kGreater, a, b); }
-Tensor greater_equal(const Operand& a, const Operand& b) { return apply_pair(kGreaterEqual, a, b); }
+Tensor equal(const Operand& a, const Operand& b) { return compare(kEqual, a, b); }
+Tensor not_equal(const Operand& a, const Operand& b) { return compare(kNotEqual, a, b); }
+Tensor less(const Operand& a, const Operand& b) { return compare(kLess, a, b); }
+Tensor less_equal(const Operand& a, const Operand& b) { return compare(kLessEqual, a, b); }
+Tensor greater(const Operand& a, const Operand& b) { return compare(kGreater, a, b); }
+Tensor greater_equal(const Operand& a, const Operand& b) { return compare(kGreaterEqual, a, b); }
 Tensor logical_and(const Operand& a, const Operand& b) {
   return apply(kAnd, {truth_of(a), truth_of(b)}, {}, a.where());
 }
@@ -363,12 +381,12 @@ Tensor is_inf(const Operand& x) { return apply_one(kIsInf, x); }
 Tensor is_finite(const Operand& x) { return apply_one(kIsFinite, x); }
 
 Tensor where(const Operand& condition, const Operand& a, const Operand& b) {
-  const auto [x, y] = meet(a, b);
+  const auto [x, y] = meet("where", a, b);
   return apply(kWhere, {truth_of(condition), x, y}, {}, condition.where());
 }
 
 Tensor cast(const Operand& x, DType dtype) {
-  const Tensor t = x.tensor(dtype);
+  const Tensor t = x.tensor(dtype, "cast");
   if (t.dtype() == dtype) return t;
   return apply(kCast, {t}, {{"dtype", static_cast<int64_t>(dtype)}}, x.where());
 }
@@ -380,27 +398,41 @@ Tensor stop_gradient(const Operand& x) {
 }
 
 // --- operands -----------------------------------------------------------------------------------------
-Tensor Operand::tensor(DType like) const { return is_number() ? constant(number_, like) : tensor_; }
+bool Operand::fits(DType dtype) const {
+  if (!is_number()) return true;
+  return visit_dtype(dtype, [&]<class T>(Type<T>) { return integer_ ? holds<T>(*integer_) : holds<T>(number_); });
+}
+
+Tensor Operand::tensor(DType like, std::string_view op) const {
+  if (!is_number()) return tensor_;
+  if (!fits(like)) {
+    constexpr const char* kText = "{} does not fit {}; use a dtype that it fits (cast the tensor first)";
+    integer_ ? fail<ValueError>(op, kText, *integer_, like) : fail<ValueError>(op, kText, number_, like);
+  }
+  // The constants of a graph are doubles.
+  constexpr int64_t kExact = int64_t{1} << 53;
+  if (like == DType::int64 && integer_ && (*integer_ > kExact || *integer_ < -kExact)) return scalar(*integer_, like);
+  return constant(number_, like);
+}
 
 DType Operand::dtype_with(DType other) const {
   if (!is_number()) return promote(tensor_.dtype(), other);
-  if (other == DType::boolean && integral_) return number_ == 0 || number_ == 1 ? other : DType::int32;
-  if (!is_floating(other) && !(integral_ && number_ == std::trunc(number_))) return DType::float32;
-  return other;
+  if (!integral_) return is_floating(other) ? other : DType::float32;
+  if (other != DType::boolean || number_ == 0 || number_ == 1) return other;
+  return fits(DType::int32) ? DType::int32 : DType::int64;
 }
 
-OperandPair meet(const Operand& a, const Operand& b) {
-  DType dtype = DType::float32;
-  if (!a.is_number() && !b.is_number()) {
-    dtype = promote(a.tensor().dtype(), b.tensor().dtype());
-  } else if (!a.is_number()) {
-    dtype = b.dtype_with(a.tensor().dtype());
-  } else if (!b.is_number()) {
-    dtype = a.dtype_with(b.tensor().dtype());
-  } else if (a.integral() && b.integral()) {
-    dtype = DType::int64;
-  }
-  return {cast(Operand(a.tensor(dtype), a.where()), dtype), cast(Operand(b.tensor(dtype), b.where()), dtype)};
+DType meeting_dtype(const Operand& a, const Operand& b) {
+  if (!a.is_number()) return b.dtype_with(a.tensor().dtype());
+  if (!b.is_number()) return a.dtype_with(b.tensor().dtype());
+  return a.integral() && b.integral() ? DType::int64 : DType::float32;
+}
+
+OperandPair meet(std::string_view op, const Operand& a, const Operand& b, DType dtype) {
+  return {cast(Operand(a.tensor(dtype, op), a.where()), dtype), cast(Operand(b.tensor(dtype, op), b.where()), dtype)};
+}
+OperandPair meet(std::string_view op, const Operand& a, const Operand& b) {
+  return meet(op, a, b, meeting_dtype(a, b));
 }
 
 Tensor& replace_value(Tensor& a, const Tensor& value) {

@@ -5,7 +5,8 @@
 //
 // Operands of different dtypes meet by promotion (bool < uint8 < int32 < int64 < float16/bfloat16 <
 // float32 < float64); plain numbers adapt to the tensor. Functions of real numbers turn integers into
-// float32. Shapes that do not broadcast throw ShapeError, dtypes an op does not take DTypeError.
+// float32. Shapes that do not broadcast throw ShapeError, dtypes an op does not take DTypeError, and whole numbers
+// beyond the integers they meet ValueError; comparisons take any number.
 #pragma once
 
 #include "isochron/ops/operand.h"
@@ -16,8 +17,8 @@ Tensor add(const Operand& a, const Operand& b);
 Tensor sub(const Operand& a, const Operand& b);
 Tensor mul(const Operand& a, const Operand& b);
 Tensor div(const Operand& a, const Operand& b);        // true division: integers give float32
-Tensor floor_div(const Operand& a, const Operand& b);  // rounds towards minus infinity
-Tensor mod(const Operand& a, const Operand& b);        // sign of the divisor, as in NumPy
+Tensor floor_div(const Operand& a, const Operand& b);  // rounds towards minus infinity; of integers by 0 it is 0
+Tensor mod(const Operand& a, const Operand& b);        // sign of the divisor, as in NumPy; of integers by 0 it is 0
 Tensor pow(const Operand& a, const Operand& b);
 Tensor minimum(const Operand& a, const Operand& b);
 Tensor maximum(const Operand& a, const Operand& b);
@@ -48,7 +49,8 @@ Tensor selu(const Operand& x);
 Tensor gelu(const Operand& x, bool approximate = false);
 Tensor silu(const Operand& x);
 Tensor softplus(const Operand& x);
-Tensor clip(const Operand& x, double low, double high);  // integers become float32 between bounds that are not whole
+// Integers become float32 between bounds that are not whole; those beyond their range are its ends.
+Tensor clip(const Operand& x, double low, double high);
 
 Tensor equal(const Operand& a, const Operand& b);
 Tensor not_equal(const Operand& a, const Operand& b);
@@ -73,7 +75,9 @@ inline Tensor operator+(const Operand& a, const Operand& b) { return add(a, b); 
 inline Tensor operator-(const Operand& a, const Operand& b) { return sub(a, b); }
 inline Tensor operator*(const Operand& a, const Operand& b) { return mul(a, b); }
 inline Tensor operator/(const Operand& a, const Operand& b) { return div(a, b); }
+inline Tensor operator%(const Operand& a, const Operand& b) { return mod(a, b); }
 inline Tensor operator-(const Operand& x) { return neg(x); }
+inline Tensor operator!(const Operand& x) { return logical_not(x); }
 inline Tensor operator<(const Operand& a, const Operand& b) { return less(a, b); }
 inline Tensor operator<=(const Operand& a, const Operand& b) { return less_equal(a, b); }
 inline Tensor operator>(const Operand& a, const Operand& b) { return greater(a, b); }

@@ -84,6 +84,7 @@ Tensor embedding(const Tensor& table, const Tensor& tokens, bool lazy_updates) {
 }
 
 Tensor take(const Operand& x, const Tensor& indices) {
+  if (!is_integral(indices.dtype())) fail<DTypeError>("take", "indices must be integers, got {}", indices.dtype());
   return gather(Operand(reshape(x, {-1}), x.where()), indices, 0);
 }
 
@@ -120,6 +121,8 @@ Tensor one_hot(const Operand& indices, int64_t depth, DType dtype) {
   const Tensor t = indices.tensor(DType::int64);
   if (!is_integral(t.dtype())) fail<DTypeError>("one_hot", "indices must be integers, got {}", t.dtype());
   if (depth < 0) fail<ValueError>("one_hot", "depth must not be negative, got {}", depth);
+  constexpr int64_t kDeepest = int64_t{1} << 40;
+  if (depth > kDeepest) fail<ValueError>("one_hot", "depth must be at most {}, got {}", kDeepest, depth);
   const Tensor column = expand_dims(Operand(cast(t, DType::int64), indices.where()), -1);
   return cast(equal(column, arange(depth)), dtype);
 }

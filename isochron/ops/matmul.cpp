@@ -68,7 +68,7 @@ const Op& kMatmul = register_op(
 }  // namespace
 
 Tensor matmul(const Operand& a, const Operand& b, MatmulOptions options) {
-  auto [x, y] = meet(a, b);
+  auto [x, y] = meet("matmul", a, b);
   if (x.rank() == 0 || y.rank() == 0)
     fail<ShapeError>("matmul", "needs at least one axis on both sides, got {} and {}", x.shape(), y.shape());
   const bool row = x.rank() == 1, column = y.rank() == 1;

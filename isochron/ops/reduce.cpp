@@ -127,7 +127,7 @@ const Op& kArgmin =
     {"norm", "The p-norm of the elements."},
 });
 
-Axes normalized(const Op& op, const Axes& axes, int rank) {
+Axes normalized(const Op& op, const AxisList& axes, int rank) {
   Axes out;
   for (int64_t axis : axes) out.push_back(normalize_axis(op.name, axis, rank));
   if (axes.empty())
@@ -137,7 +137,7 @@ Axes normalized(const Op& op, const Axes& axes, int rank) {
   return out;
 }
 
-Tensor reduce(const Op& op, const Operand& x, const Axes& axes, bool keepdims) {
+Tensor reduce(const Op& op, const Operand& x, const AxisList& axes, bool keepdims) {
   const Tensor t = x.tensor();
   Axes sorted = normalized(op, axes, t.rank());
   return apply(op, {t}, {{"axes", std::move(sorted)}, {"keepdims", keepdims}}, x.where());
@@ -148,27 +148,32 @@ Operand widened(const Operand& x) {
   return is_floating(x.tensor().dtype()) ? x : Operand(cast(x, DType::int64), x.where());
 }
 Tensor as_truth(const Operand& x) { return cast(x, DType::boolean); }
+// A root is infinitely steep at 0, where norms and deviations are least: the gradient there is 0, as PyTorch says.
+Tensor root_flat_at_zero(const Tensor& x, double p = 2) {
+  const Tensor some = not_equal(x, 0), safe = where(some, x, 1);
+  return where(some, p == 2 ? sqrt(safe) : pow(safe, 1 / p), 0);
+}
 Tensor as_real(const Operand& x) { return is_floating(x.tensor().dtype()) ? x.tensor() : cast(x, DType::float32); }
 
 }  // namespace
 
-Tensor sum(const Operand& x, Axes axes, bool keepdims) { return reduce(kSum, widened(x), axes, keepdims); }
-Tensor mean(const Operand& x, Axes axes, bool keepdims) {
+Tensor sum(const Operand& x, const AxisList& axes, bool keepdims) { return reduce(kSum, widened(x), axes, keepdims); }
+Tensor mean(const Operand& x, const AxisList& axes, bool keepdims) {
   return reduce(kMean, Operand(as_real(x), x.where()), axes, keepdims);
 }
-Tensor prod(const Operand& x, Axes axes, bool keepdims) { return reduce(kProd, widened(x), axes, keepdims); }
-Tensor max(const Operand& x, Axes axes, bool keepdims) { return reduce(kMax, x, axes, keepdims); }
-Tensor min(const Operand& x, Axes axes, bool keepdims) { return reduce(kMin, x, axes, keepdims); }
-Tensor any(const Operand& x, Axes axes, bool keepdims) {
+Tensor prod(const Operand& x, const AxisList& axes, bool keepdims) { return reduce(kProd, widened(x), axes, keepdims); }
+Tensor max(const Operand& x, const AxisList& axes, bool keepdims) { return reduce(kMax, x, axes, keepdims); }
+Tensor min(const Operand& x, const AxisList& axes, bool keepdims) { return reduce(kMin, x, axes, keepdims); }
+Tensor any(const Operand& x, const AxisList& axes, bool keepdims) {
   return reduce(kAny, Operand(as_truth(x), x.where()), axes, keepdims);
 }
-Tensor all(const Operand& x, Axes axes, bool keepdims) {
+Tensor all(const Operand& x, const AxisList& axes, bool keepdims) {
   return reduce(kAll, Operand(as_truth(x), x.where()), axes, keepdims);
 }
 Tensor argmax(const Operand& x, int64_t axis, bool keepdims) { return reduce(kArgmax, x, {axis}, keepdims); }
 Tensor argmin(const Operand& x, int64_t axis, bool keepdims) { return reduce(kArgmin, x, {axis}, keepdims); }
 
-Tensor var(const Operand& x, Axes axes, bool keepdims, double correction) {
+Tensor var(const Operand& x, const AxisList& axes, bool keepdims, double correction) {
   const Tensor t = as_real(x);
   const Tensor squares = square(t - mean(t, axes, true));
   if (correction == 0) return mean(squares, axes, keepdims);
@@ -176,11 +181,11 @@ Tensor var(const Operand& x, Axes axes, bool keepdims, double correction) {
   const double count = static_cast<double>(t.elements()) / static_cast<double>(std::max<int64_t>(total.elements(), 1));
   return total / (count - correction);
 }
-Tensor std(const Operand& x, Axes axes, bool keepdims, double correction) {
-  return sqrt(var(x, axes, keepdims, correction));
+Tensor std(const Operand& x, const AxisList& axes, bool keepdims, double correction) {
+  return root_flat_at_zero(var(x, axes, keepdims, correction));
 }
 
-Tensor logsumexp(const Operand& x, Axes axes, bool keepdims) {
+Tensor logsumexp(const Operand& x, const AxisList& axes, bool keepdims) {
   const Tensor t = as_real(x);
   // Of nothing, as the sum is 0.
   if (t.elements() == 0) return log(sum(t, axes, keepdims));
@@ -190,23 +195,17 @@ Tensor logsumexp(const Operand& x, Axes axes, bool keepdims) {
   return keepdims ? result : reshape(result, sum(t, axes, false).shape().to_vector());
 }
 
-Tensor norm(const Operand& x, double p, Axes axes, bool keepdims) {
+Tensor norm(const Operand& x, double p, const AxisList& axes, bool keepdims) {
   const Tensor t = as_real(x);
   if (std::isinf(p)) return p > 0 ? max(abs(t), axes, keepdims) : min(abs(t), axes, keepdims);
   if (!(p >= 0)) fail<ValueError>("norm", "p must not be negative, got {}", p);
   if (p == 0) return sum(cast(not_equal(t, 0), t.dtype()), axes, keepdims);
   if (p == 1) return sum(abs(t), axes, keepdims);
   const Tensor total = sum(p == 2 ? square(t) : pow(abs(t), p), axes, keepdims);
-  // A root is infinitely steep at 0, where a norm has its least value: the gradient there is 0, as PyTorch says.
-  const Tensor some = not_equal(total, 0), safe = where(some, total, 1);
-  return where(some, p == 2 ? sqrt(safe) : pow(safe, 1 / p), 0);
+  return root_flat_at_zero(total, p);
 }
 
-Tensor Tensor::sum(std::vector<int64_t> axes, bool keepdims) const {
-  return isochron::sum(*this, std::move(axes), keepdims);
-}
-Tensor Tensor::mean(std::vector<int64_t> axes, bool keepdims) const {
-  return isochron::mean(*this, std::move(axes), keepdims);
-}
+Tensor Tensor::sum(const AxisList& axes, bool keepdims) const { return isochron::sum(*this, axes, keepdims); }
+Tensor Tensor::mean(const AxisList& axes, bool keepdims) const { return isochron::mean(*this, axes, keepdims); }
 
 }  // namespace isochron

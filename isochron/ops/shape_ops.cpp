@@ -133,28 +133,29 @@ const Op& kSliceScatter =
                  },
                  .cost = copying_cost});
 
-const Op& kPad = register_op({.name = "pad",
-                              .doc = "Elements of one value added around a tensor.",
-                              .arity = 1,
-                              .rule = [](const RuleContext& c) -> Specs {
-                                Ints dims = c.shape().to_vector();
-                                for (size_t i = 0; i < dims.size(); ++i) {
-                                  const int64_t before = ints(c, "before")[i], after = ints(c, "after")[i];
-                                  if (before < 0 || after < 0)
-                                    fail<ValueError>(c.op, "widths must not be negative, got ({}, {}) for axis {}",
-                                                     before, after, i);
-                                  dims[i] += before + after;
-                                }
-                                return {{c.dtype(), Shape(dims)}};
-                              },
-                              .gradient = [](G g) -> Gradients {
-                                const Ints& before = g.attributes().get<Ints>("before");
-                                Ints end;
-                                for (size_t i = 0; i < before.size(); ++i)
-                                  end.push_back(before[i] + g.input().shape()[static_cast<int>(i)]);
-                                return {slice(g.grad(), before, end)};
-                              },
-                              .cost = copying_cost});
+const Op& kPad = register_op(
+    {.name = "pad",
+     .doc = "Elements of one value added around a tensor.",
+     .arity = 1,
+     .rule = [](const RuleContext& c) -> Specs {
+       Ints dims = c.shape().to_vector();
+       for (size_t i = 0; i < dims.size(); ++i) {
+         const int64_t before = ints(c, "before")[i], after = ints(c, "after")[i];
+         if (before < 0 || after < 0)
+           fail<ValueError>(c.op, "widths must not be negative, got ({}, {}) for axis {}", before, after, i);
+         if (__builtin_add_overflow(dims[i], before, &dims[i]) || __builtin_add_overflow(dims[i], after, &dims[i]) ||
+             dims[i] > INT64_MAX / 16)
+           fail<ShapeError>(c.op, "widths ({}, {}) for axis {} of {} are too large", before, after, i, c.shape());
+       }
+       return {{c.dtype(), Shape(dims)}};
+     },
+     .gradient = [](G g) -> Gradients {
+       const Ints& before = g.attributes().get<Ints>("before");
+       Ints end;
+       for (size_t i = 0; i < before.size(); ++i) end.push_back(before[i] + g.input().shape()[static_cast<int>(i)]);
+       return {slice(g.grad(), before, end)};
+     },
+     .cost = copying_cost});
 
 const Op& kCumsum =
     register_op({.name = "cumsum",
@@ -267,7 +268,7 @@ Tensor broadcast_to(const Operand& x, const Shape& shape) {
   return apply(kBroadcastTo, {t}, {{"shape", shape.to_vector()}}, x.where());
 }
 
-Tensor squeeze(const Operand& x, const Ints& axes) {
+Tensor squeeze(const Operand& x, const AxisList& axes) {
   const Tensor t = x.tensor();
   Ints dims;
   std::vector<bool> drop(static_cast<size_t>(t.rank()), axes.empty());
@@ -316,6 +317,8 @@ Tensor stack(const std::vector<Tensor>& parts, int64_t axis) {
   for (const Tensor& part : parts) {
     if (part.shape() != parts[0].shape())
       fail<ShapeError>("stack", "needs equal shapes, got {} and {}", parts[0].shape(), part.shape());
+    if (part.dtype() != parts[0].dtype())
+      fail<DTypeError>("stack", "needs equal dtypes, got {} and {}", parts[0].dtype(), part.dtype());
     widened.push_back(expand_dims(part, i));
   }
   return concat(widened, i);
@@ -402,6 +405,7 @@ Tensor pad(const Operand& x, const std::vector<std::pair<int64_t, int64_t>>& wid
   const Tensor t = x.tensor();
   if (static_cast<int>(widths.size()) != t.rank())
     fail<ShapeError>("pad", "needs widths for the {} axes of {}, got {}", t.rank(), t.shape(), widths.size());
+  if (!Operand(value).fits(t.dtype())) fail<ValueError>("pad", "the value {} does not fit {}", value, t.dtype());
   Ints before, after;
   for (const auto& [b, a] : widths) {
     before.push_back(b);
@@ -437,7 +441,7 @@ Tensor repeat(const Operand& x, int64_t count, int64_t axis) {
   return reshape(widened, t.shape().with(i, t.shape()[i] * count).to_vector());
 }
 
-Tensor flip(const Operand& x, const Ints& axes) {
+Tensor flip(const Operand& x, const AxisList& axes) {
   const Tensor t = x.tensor();
   Ints step(static_cast<size_t>(t.rank()), axes.empty() ? -1 : 1);
   for (int64_t axis : axes) step[static_cast<size_t>(normalize_axis("flip", axis, t.rank()))] = -1;
@@ -473,9 +477,10 @@ Tensor cumprod_exclusive(const Operand& x, bool reverse) {
 Tensor Tensor::reshape(std::vector<int64_t> shape) const { return isochron::reshape(*this, shape); }
 Tensor Tensor::transpose(std::vector<int64_t> permutation) const { return isochron::transpose(*this, permutation); }
 Tensor Tensor::operator[](int64_t index) const {
-  if (rank() == 0) fail<IndexError>("[]", "a scalar has no elements to index");
+  if (rank() == 0) fail<IndexError>("operator[]", "a scalar has no elements to index");
   const int64_t extent = shape()[0];
-  if (index < -extent || index >= extent) fail<IndexError>("[]", "index {} is outside axis 0 of {}", index, shape());
+  if (index < -extent || index >= extent)
+    fail<IndexError>("operator[]", "index must be in [{}, {}) for shape {}, got {}", -extent, extent, shape(), index);
   const int64_t at = index < 0 ? index + extent : index;
   return isochron::reshape(slice(*this, {at}, {at + 1}), shape().erase(0).to_vector());
 }

@@ -20,7 +20,7 @@ Tensor transpose(const Operand& x, const std::vector<int64_t>& permutation = {})
 std::vector<int64_t> axis_last(int rank, int axis);
 std::vector<int64_t> inverse_permutation(const std::vector<int64_t>& permutation);
 Tensor broadcast_to(const Operand& x, const Shape& shape);
-Tensor squeeze(const Operand& x, const std::vector<int64_t>& axes = {});
+Tensor squeeze(const Operand& x, const AxisList& axes = {});
 Tensor expand_dims(const Operand& x, int64_t axis);
 // The axes from the first to the last made one, as in PyTorch.
 Tensor flatten(const Operand& x, int64_t start_axis = 0, int64_t end_axis = -1);
@@ -48,7 +48,7 @@ struct PadOptions {
 Tensor pad(const Operand& x, const std::vector<std::pair<int64_t, int64_t>>& widths, const PadOptions& options);
 Tensor tile(const Operand& x, const std::vector<int64_t>& repeats);
 Tensor repeat(const Operand& x, int64_t count, int64_t axis);
-Tensor flip(const Operand& x, const std::vector<int64_t>& axes = {});
+Tensor flip(const Operand& x, const AxisList& axes = {});
 Tensor roll(const Operand& x, int64_t shift, int64_t axis);
 // Lower or upper triangle of the last two axes; `k` moves the diagonal.
 Tensor tril(const Operand& x, int64_t k = 0);

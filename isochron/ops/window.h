@@ -21,7 +21,7 @@ namespace isochron {
 class Padding {
  public:
   using Widths = std::vector<std::pair<int64_t, int64_t>>;
-  Padding(const char* mode = "valid") : Padding(std::string(mode)) {}
+  Padding(const char* mode = "valid") : Padding(std::string(mode ? mode : "nullptr")) {}
   Padding(std::string mode);  // ValueError, with a suggestion, for another word
   Padding(std::initializer_list<std::pair<int64_t, int64_t>> widths) : Padding(Widths(widths)) {}
   Padding(Widths widths) : widths_(std::move(widths)) {}

@@ -17,6 +17,7 @@ namespace isochron {
 class AnyOptimizer {
  public:
   AnyOptimizer() = default;             // none
+  AnyOptimizer(std::nullptr_t) {}       // likewise
   AnyOptimizer(std::string_view name);  // ValueError, with a suggestion, for an unknown one
   AnyOptimizer(const char* name) : AnyOptimizer(std::string_view(name)) {}
   AnyOptimizer(const std::string& name) : AnyOptimizer(std::string_view(name)) {}

@@ -168,8 +168,12 @@ Tensor Optimizer::updates_done() const {
 Tensor Optimizer::minimize(const std::function<Tensor()>& loss, const Parameters& variables) {
   GradientTape tape;
   const Tensor value = loss();
-  apply_gradients(tape.gradient(value, variables), variables);
+  apply_gradients(tape.gradient(scale_loss(value), variables), variables);
   return value;
+}
+
+Tensor Optimizer::scale_loss(const Tensor& loss) const {
+  return state_->options.loss_scale_factor ? loss * *state_->options.loss_scale_factor : loss;
 }
 
 void Optimizer::step() {

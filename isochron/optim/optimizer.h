@@ -67,7 +67,7 @@ struct OptimizerOptions {
   bool use_ema = false;                   // keep a moving average of the variables
   double ema_momentum = 0.99;
   std::optional<int64_t> ema_overwrite_frequency;  // updates after which variables become their average
-  std::optional<double> loss_scale_factor;         // gradients are divided by it
+  std::optional<double> loss_scale_factor;         // gradients are divided by it: they are of scale_loss()
   std::optional<int64_t> gradient_accumulation_steps;
   std::string name = {};
 };
@@ -108,6 +108,9 @@ class Optimizer {
   // One update. Gradients may be undefined (that variable is left alone), but not all of them. ShapeError, DTypeError
   // or ValueError before anything has changed.
   void apply_gradients(const std::vector<Tensor>& gradients, const Parameters& variables);
+  // The loss times loss_scale_factor, or as it is without one: what gradients are to be taken of. fit() and minimize()
+  // do so themselves.
+  Tensor scale_loss(const Tensor& loss) const;
   // Computes the loss on a tape of its own and applies its gradients; returns the loss.
   Tensor minimize(const std::function<Tensor()>& loss, const Parameters& variables);
 

@@ -8,9 +8,13 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string_view>
+#include <utility>
 
 #include "isochron/base/error.h"
 
@@ -69,6 +73,12 @@ struct Type {
   using type = T;
 };
 
+// The C++ types elements have.
+template <class T>
+concept ElementType =
+    std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, int32_t> || std::same_as<T, int64_t> ||
+    std::same_as<T, uint8_t> || std::same_as<T, bool> || std::same_as<T, bfloat16> || std::same_as<T, float16>;
+
 // Calls f(Type<T>{}) with the C++ type that stores `dtype`.
 template <class F>
 decltype(auto) visit_dtype(DType dtype, F&& f) {
@@ -93,7 +103,7 @@ decltype(auto) visit_dtype(DType dtype, F&& f) {
   throw InternalError("a known dtype", __FILE__, __LINE__);
 }
 
-template <class T>
+template <ElementType T>
 constexpr DType dtype_of();
 template <>
 constexpr DType dtype_of<float>() {
@@ -126,6 +136,22 @@ constexpr DType dtype_of<bfloat16>() {
 template <>
 constexpr DType dtype_of<float16>() {
   return DType::float16;
+}
+
+// Whether an element of type T can hold the number, less its fraction. Floats round and bool takes its truth: they hold
+// every one.
+template <ElementType T, class Number>
+bool holds(Number number) {
+  if constexpr (!std::is_integral_v<T> || std::is_same_v<T, bool>) {
+    return true;
+  } else if constexpr (std::is_integral_v<Number>) {
+    return std::in_range<T>(number);
+  } else {
+    using Limits = std::numeric_limits<T>;
+    const double whole = std::trunc(static_cast<double>(number));
+    // The largest int64 is no double; 2^63 is, and lies above it.
+    return whole >= static_cast<double>(Limits::min()) && whole < static_cast<double>(Limits::max()) + 1;
+  }
 }
 
 }  // namespace isochron

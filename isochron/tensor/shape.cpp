@@ -26,6 +26,10 @@ Shape::Shape(std::span<const int64_t> dims) {
   if (empty) elements_ = 0;
 }
 
+void Shape::no_axis(int i) const {
+  fail<IndexError>("shape", "axis must be in [{}, {}) for {}, got {}", -rank_, rank_, *this, i);
+}
+
 int64_t Shape::elements(int first, int last) const {
   int64_t product = 1;
   for (int i = first; i < last; ++i) product *= dims_[i];

@@ -29,8 +29,13 @@ class Shape {
   explicit Shape(std::span<const int64_t> dims);
 
   int rank() const { return rank_; }
-  // Axis i; negative counts from the end. The caller has checked the range.
-  int64_t operator[](int i) const { return dims_[i < 0 ? i + rank_ : i]; }
+  // Axis i; negative counts from the end. IndexError for one the shape does not have.
+  int64_t operator[](int i) const {
+    const int axis = i < 0 ? i + rank_ : i;
+    if (axis < 0 || axis >= rank_) [[unlikely]]
+      no_axis(i);
+    return dims_[static_cast<size_t>(axis)];
+  }
   int64_t elements() const { return elements_; }
   std::span<const int64_t> dims() const { return {dims_.data(), static_cast<size_t>(rank_)}; }
   std::vector<int64_t> to_vector() const { return {dims_.begin(), dims_.begin() + rank_}; }
@@ -48,6 +53,8 @@ class Shape {
   Shape erase(int i) const;
 
  private:
+  [[noreturn]] void no_axis(int i) const;
+
   std::array<int64_t, kMaxRank> dims_{};
   int64_t elements_ = 1;
   int rank_ = 0;

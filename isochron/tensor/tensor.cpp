@@ -215,6 +215,9 @@ Variable::Variable(const Tensor& initial, VariableOptions options) : Tensor() {
   state_->value.node->differentiable = state_->trainable;
 }
 
+Variable::Variable(double initial, VariableOptions options)
+    : Variable(Tensor::from_buffer(std::vector<float>{static_cast<float>(initial)}, {}), std::move(options)) {}
+
 Variable Variable::of(const Tensor& tensor) {
   if (!tensor.defined() || tensor.state()->variable == 0)
     fail<StateError>("Variable", "the tensor is no variable: make it one with Variable(tensor) or set_requires_grad()");

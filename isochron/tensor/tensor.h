@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "isochron/tensor/axis_list.h"
 #include "isochron/tensor/node.h"
 
 namespace isochron {
@@ -54,9 +55,13 @@ class Tensor {
   explicit Tensor(std::shared_ptr<TensorState> state) : state_(std::move(state)) {}
 
   // From memory: copies `data`, or takes over an owned buffer without copying.
-  template <class T>
+  template <ElementType T>
   static Tensor from_span(std::span<const T> data, const Shape& shape);
-  template <class T>
+  template <ElementType T>
+  static Tensor from_span(std::span<T> data, const Shape& shape) {
+    return from_span(std::span<const T>(data), shape);
+  }
+  template <ElementType T>
   static Tensor from_buffer(std::vector<T> data, const Shape& shape);
   static Tensor from_storage(Storage bytes, TensorSpec spec);
 
@@ -77,7 +82,7 @@ class Tensor {
   template <class T = double>
   T item(std::initializer_list<int64_t> index) const;
   // The elements in row-major order; DTypeError when T is not the dtype. Valid while this value lives.
-  template <class T>
+  template <ElementType T>
   const T* data() const;
   const void* raw_data() const;
   // A copy of the elements, converted to T.
@@ -102,8 +107,8 @@ class Tensor {
   Tensor to(DType dtype) const;
   Tensor reshape(std::vector<int64_t> shape) const;
   Tensor transpose(std::vector<int64_t> permutation = {}) const;
-  Tensor sum(std::vector<int64_t> axes = {}, bool keepdims = false) const;
-  Tensor mean(std::vector<int64_t> axes = {}, bool keepdims = false) const;
+  Tensor sum(const AxisList& axes = {}, bool keepdims = false) const;
+  Tensor mean(const AxisList& axes = {}, bool keepdims = false) const;
   Tensor operator[](int64_t index) const;
 
  protected:
@@ -121,6 +126,7 @@ class Variable : public Tensor {
  public:
   Variable() = default;
   explicit Variable(const Tensor& initial, VariableOptions options = {});
+  explicit Variable(double initial, VariableOptions options = {});  // a float32 scalar
   // View of a tensor that is a variable; StateError otherwise.
   static Variable of(const Tensor& tensor);
 

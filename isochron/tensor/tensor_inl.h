@@ -5,7 +5,7 @@
 
 namespace isochron {
 
-template <class T>
+template <ElementType T>
 Tensor Tensor::from_span(std::span<const T> data, const Shape& shape) {
   if (static_cast<int64_t>(data.size()) != shape.elements())
     fail<ShapeError>("tensor", "shape {} has {} elements, got {}", shape, shape.elements(), data.size());
@@ -15,7 +15,7 @@ Tensor Tensor::from_span(std::span<const T> data, const Shape& shape) {
   return from_storage(std::move(bytes), spec);
 }
 
-template <class T>
+template <ElementType T>
 Tensor Tensor::from_buffer(std::vector<T> data, const Shape& shape) {
   if (static_cast<int64_t>(data.size()) != shape.elements())
     fail<ShapeError>("tensor", "shape {} has {} elements, got {}", shape, shape.elements(), data.size());
@@ -39,7 +39,7 @@ T Tensor::item(std::initializer_list<int64_t> index) const {
   for (int64_t i : index) {
     const int64_t extent = shape()[axis];
     if (i < -extent || i >= extent)
-      fail<IndexError>("item", "index {} is outside axis {} of shape {}", i, axis, shape());
+      fail<IndexError>("item", "index must be in [{}, {}) on axis {} of {}, got {}", -extent, extent, axis, shape(), i);
     offset = offset * extent + (i < 0 ? i + extent : i);
     ++axis;
   }
@@ -47,7 +47,7 @@ T Tensor::item(std::initializer_list<int64_t> index) const {
       dtype(), [&]<class From>(Type<From>) { return static_cast<T>(static_cast<const From*>(raw_data())[offset]); });
 }
 
-template <class T>
+template <ElementType T>
 const T* Tensor::data() const {
   if (dtype() != dtype_of<T>()) fail<DTypeError>("data", "the tensor holds {}, not {}", dtype(), dtype_of<T>());
   return static_cast<const T*>(raw_data());

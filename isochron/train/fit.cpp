@@ -1,5 +1,6 @@
 // Model::fit: its arguments checked and handed to a Trainer.
 #include "isochron/train/data_checks.h"
+#include "isochron/train/test_loop.h"
 #include "isochron/train/trainer.h"
 
 namespace isochron {
@@ -9,7 +10,7 @@ ValidationData::ValidationData(const data::Dataset& batches) : dataset(std::make
 namespace {
 // Of validation_data given as tensors.
 std::optional<Columns> validation_columns(Model& model, const FitOptions& options) {
-  const ValidationData& given = *options.validation_data;
+  const ValidationData& given = options.validation_data;
   if (given.dataset) return std::nullopt;
   return columns_of(model, "fit: validation_data", given.x, given.y, given.sample_weight);
 }
@@ -28,8 +29,7 @@ History Model::fit(const Tensors& x, const Tensors& y, FitOptions options) {
   // Validation counts every class alike, as in Keras.
   if (!options.class_weight.empty()) train.weight = {class_weights("fit", train, options.class_weight)};
   for (const Tensor* column : train.used(true)) column->eval();
-  const std::shared_ptr<const data::Dataset> batches =
-      options.validation_data ? options.validation_data->dataset : nullptr;
+  const std::shared_ptr<const data::Dataset> batches = options.validation_data.dataset;
   Trainer trainer(*this, std::move(train), std::move(validation), std::move(options));
   if (batches) trainer.use_validation(*batches);
   return trainer.run();
@@ -44,8 +44,8 @@ History Model::fit(const data::Dataset& dataset, FitOptions options) {
         "validation_split and sample_weight belong to tensors; use take() and skip() of the data set, or a "
         "third component");
   Trainer trainer(*this, dataset, options);
-  if (options.validation_data && options.validation_data->dataset)
-    trainer.use_validation(*options.validation_data->dataset);
+  if (options.validation_data.dataset)
+    trainer.use_validation(*options.validation_data.dataset);
   else if (options.validation_data)
     trainer.use_validation(*validation_columns(*this, options));
   return trainer.run();

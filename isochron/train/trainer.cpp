@@ -5,6 +5,7 @@
 #include "isochron/base/interrupt.h"
 #include "isochron/base/log.h"
 #include "isochron/base/rng.h"
+#include "isochron/base/row_error.h"
 #include "isochron/data/cached_bytes.h"
 #include "isochron/ops/random_key.h"
 #include "isochron/timeline/timeline.h"
@@ -127,6 +128,11 @@ Logs Trainer::run_epoch(int epoch, Timeline& timeline) {
   watchdog_->begin_epoch(epoch + 1, options_.epochs, steps);
   if (rehearsal_) rehearsal_->steps_begin();
   run_steps(epoch, timeline);
+  if (!rehearsal_ && !std::exchange(weights_looked_for_, true) && model_.trainable_variables().empty())
+    progress_.warn(
+        fmt::format("model \"{}\" has no trainable weights, so training changes nothing; all its layers are "
+                    "frozen, or a class of models has not registered them by add_sublayer()",
+                    model_.name()));
   Logs logs;
   {
     ScopedSpan span(Phase::metrics, "read metrics");
@@ -230,6 +236,8 @@ void Trainer::guarded(int epoch, int64_t step, Timeline& timeline, F&& f) {
   StepResult result;
   try {
     result = f();
+  } catch (const RowError& error) {
+    throw error.with(fmt::format("epoch {}, step {}: the weights are as before this step", epoch + 1, step + 1));
   } catch (const NumericError& error) {
     fail<NumericError>("fit", "epoch {}, step {}: {}; the weights are as before this step", epoch + 1, step + 1,
                        error.what());

@@ -90,7 +90,7 @@ class Trainer : public TrainRun {
   std::vector<int64_t> indices_;
   int epoch_ = 0;  // whole ones done
   int64_t step_ = 0, total_steps_ = 0;
-  bool epoch_ended_ = false, disk_checked_ = false;
+  bool epoch_ended_ = false, disk_checked_ = false, weights_looked_for_ = false;
   Logs logs_;             // of the last whole epoch
   int64_t examples_ = 0;  // of this epoch so far
   uint64_t seed_ = 0;

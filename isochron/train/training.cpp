@@ -44,6 +44,7 @@ void Model::compile(CompileOptions options) {
   const std::vector<AnyLoss>& losses = options.loss.values();
   if (std::none_of(losses.begin(), losses.end(), [](const AnyLoss& loss) { return bool(loss); }))
     fail<ValueError>("compile", "needs a loss, e.g. .loss = \"mse\"");
+  if (!options.optimizer) fail<ValueError>("compile", "needs an optimizer, e.g. .optimizer = \"adam\"");
   // Training is certain to come: threads start while the user goes on, and room for optimizer state and gradients is
   // made present; a guess while the weights are unknown. What is too large for the reserve would leave it unused.
   ThreadTeam::global().start();
@@ -181,7 +182,8 @@ TensorList TrainingState::body(StepKind kind, Feed feed, const Columns& columns,
 
   const std::vector<Variable> variables = model_->trainable_variables();
   const std::vector<Tensor> sources(variables.begin(), variables.end());
-  const std::vector<Tensor> slopes = gradients({&loss, 1}, {}, sources);
+  const Tensor scaled = options.optimizer->scale_loss(loss);
+  const std::vector<Tensor> slopes = gradients({&scaled, 1}, {}, sources);
   std::vector<Watched> watched;
   for (size_t i = 0; i < slopes.size(); ++i)
     if (slopes[i].defined()) watched.push_back({slopes[i], fmt::format("the gradient of \"{}\"", sources[i].name())});

@@ -230,5 +230,20 @@ TEST(ConvLayers, LearnAsInKeras) {
   }
 }
 
+TEST(Layers, TakeListsOfOneSize) {
+  const Tensor steps = reshape(tensor({1.f, 3.f, 2.f, 6.f}), {1, 4, 1}), image = reshape(steps, {1, 2, 2, 1});
+  EXPECT_CLOSE(MaxPooling1D({2})(steps), reshape(tensor({3.f, 6.f}), {1, 2, 1}), 0, 0);
+  EXPECT_CLOSE(AveragePooling1D({2}, {.strides = 1})(steps), reshape(tensor({2.f, 2.5f, 4.f}), {1, 3, 1}), 0, 0);
+  EXPECT_CLOSE(AveragePooling2D({2})(image), full({1, 1, 1, 1}, 3), 0, 0);
+  EXPECT_EQ(MaxPooling3D({1})(zeros({1, 2, 2, 2, 1})).shape(), Shape({1, 2, 2, 2, 1}));
+  EXPECT_EQ(UpSampling1D({2})(steps).shape(), Shape({1, 8, 1}));
+  EXPECT_EQ(UpSampling2D({2})(image).shape(), Shape({1, 4, 4, 1}));
+  EXPECT_EQ(ZeroPadding1D({1})(steps).shape(), Shape({1, 6, 1}));
+  EXPECT_EQ(ZeroPadding2D({1})(image).shape(), Shape({1, 4, 4, 1}));
+  EXPECT_EQ(Cropping1D({1})(steps).shape(), Shape({1, 2, 1}));
+  EXPECT_EQ(DepthwiseConv1D({3})(steps).shape(), Shape({1, 2, 1}));
+  EXPECT_EQ(DepthwiseConv2D({2}, {.depth_multiplier = 3})(image).shape(), Shape({1, 1, 1, 3}));
+}
+
 }  // namespace
 }  // namespace isochron

@@ -124,6 +124,7 @@ TEST(Functional, PlainOpsAreLayers) {
   EXPECT_EQ(out[2].shape(), Shape({4, 3, 1}));
   EXPECT_CLOSE(out[3], 1 - maximum(a, 0.5), 1e-6, 1e-6);
   EXPECT_ERROR(x + Input({4}), ShapeError, "add");
+  EXPECT_ERROR(Input({-1, 3}), ShapeError, "[Input] extents must be known, got (-1, 3)");
 }
 
 TEST(Functional, ModelsNestAndShareTheirLayers) {
@@ -267,6 +268,29 @@ TEST(Functional, AttentionLooksAtAnotherSequence) {
   EXPECT_CLOSE(load_model(path)->predict({s, t}), model.predict({s, t}), 0, 0);
   EXPECT_ERROR(MultiHeadAttention(1, 2)({target, target, target, target, target}), ValueError, "got 5 inputs");
   EXPECT_ERROR(TransformerDecoderLayer(2, 4)({target, source, source}), ValueError, "got 3 inputs");
+}
+
+TEST(SymbolicOps, SliceStackCastAndClip) {
+  const Input x({3}), ids({2}, {.dtype = DType::int32});
+  const SymbolicTensor left = slice(x, {0, 0}, {kEnd, 2}), right = slice(x, {0, 1}, {kEnd, kEnd});
+  const SymbolicTensor both = stack({left, right, cast(ids, DType::float32)}, 1);
+  EXPECT_EQ(both.shape(), Shape({3, 2}));
+  Model model({x, ids}, clip(both, 0, 4));
+  const Tensor given = tensor({{1.f, -2.f, 3.f}}), tokens = tensor({{5, 2}}, DType::int32);
+  const Tensor expected = reshape(tensor({1.f, 0.f, 0.f, 3.f, 4.f, 2.f}), {1, 3, 2});
+  EXPECT_CLOSE(model(std::vector{given, tokens})[0], expected, 0, 0);
+  model.save(testing::TempDir() + "symbolic_ops.iso");
+  EXPECT_CLOSE((*load_model(testing::TempDir() + "symbolic_ops.iso"))(std::vector{given, tokens})[0], expected, 0, 0);
+  EXPECT_EQ(slice(x, {0, 0}, {kEnd, kEnd}, {1, 2}).shape(), Shape({2}));
+  EXPECT_ERROR(slice(x, {0, 0}, {2, 2}), ValueError, "axis 0 is the batch axis");
+  EXPECT_ERROR(slice(x, {0}, {kEnd, 2}), ValueError, "got 1, 2 and 1 numbers");
+  for (const int64_t batch : {0, -3}) EXPECT_ERROR(stack({left, right}, batch), ValueError, "axis 0 is the batch axis");
+}
+
+TEST(Merging, NamesTheShapesOfExamples) {
+  const Input a({4}), b({3});
+  EXPECT_ERROR(Add()({a, b}), ShapeError,
+               "[Add] shapes must broadcast together (equal extents, or 1), got (4,) and (3,)");
 }
 
 }  // namespace

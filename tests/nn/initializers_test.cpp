@@ -146,5 +146,15 @@ TEST(Initializers, GiveALargeTensorTheNumbersOfItsTurn) {
   EXPECT_NE(large.data<float>()[0], large.data<float>()[1]);
 }
 
+TEST(Initializers, HaveKerasOtherNames) {
+  EXPECT_EQ(Initializer("uniform").name(), "random_uniform");
+  EXPECT_EQ(Initializer("normal").name(), "random_normal");
+  EXPECT_TRUE(same_elements(Initializer("zero")({2}), zeros({2})));
+  EXPECT_TRUE(same_elements(Initializer("one")({2}), ones({2})));
+  EXPECT_TRUE(same_elements(Initializer("identity")({2, 3}), tensor({{1.f, 0.f, 0.f}, {0.f, 1.f, 0.f}})));
+  EXPECT_TRUE(same_elements(initializers::identity(2)({2, 2}), tensor({{2.f, 0.f}, {0.f, 2.f}})));
+  EXPECT_ERROR(initializers::identity()({2, 2, 2}), ShapeError, "starts matrices, got a weight of shape (2, 2, 2)");
+}
+
 }  // namespace
 }  // namespace isochron

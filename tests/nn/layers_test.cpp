@@ -19,6 +19,36 @@ namespace {
 
 const CallContext kTraining{.training = true};
 
+// The program's layer and the model's copy of it, whichever is built first.
+TEST(Layers, ShareTheirWeightsWithTheModelsTheyAreGivenTo) {
+  const Tensor x = ones({2, 3});
+  Dense dense(1);
+  Sequential model{dense}, other{dense};
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  model.fit(x, ones({2, 1}), {.verbose = 0});
+  ASSERT_TRUE(dense.built());
+  EXPECT_TRUE(same_elements(dense.kernel(), model.get_weights()[0]));
+  EXPECT_TRUE(same_elements(other(x), model(x)));
+  EXPECT_EQ(dense.name(), model.layers()[0]->name());
+
+  Dense first(2);
+  Sequential later{first};
+  EXPECT_TRUE(same_elements(first(x), later(x)));
+
+  Sequential kept = [] {
+    Dense gone(2);
+    return Sequential{gone, Dense(1)};
+  }();
+  EXPECT_EQ(kept(x).shape(), Shape({2, 1}));
+
+  Sequential base{Dense(2)};
+  Sequential whole{base, Dense(1)};
+  whole(x);
+  EXPECT_TRUE(base.built());
+  EXPECT_TRUE(same_elements(base.get_weights()[0], whole.get_weights()[0]));
+  EXPECT_FALSE(same_elements(Sequential{Dense(2)}(x), Sequential{Dense(2)}(x)));
+}
+
 TEST(Dense, IsAMatrixProductWithBiasAndActivation) {
   Dense dense(2, {.activation = "relu", .kernel_initializer = "ones", .bias_initializer = initializers::constant(-4)});
   EXPECT_CLOSE(dense(tensor({{1.f, 2.f, 3.f}, {0.f, 1.f, 1.f}})), tensor({{2.f, 2.f}, {0.f, 0.f}}), 0, 0);
@@ -269,6 +299,25 @@ TEST(AddedLosses, ArePartOfTheLossThatIsTrained) {
   EXPECT_NEAR(model.get_weights()[0].item(), 3 - 0.01 * 17.25, 1e-5);
   const History history = model.fit(x, y, {.epochs = 3, .batch_size = 1, .verbose = 0});
   EXPECT_LT(history["loss"].back(), history["loss"].front());
+}
+
+TEST(Layer, WeightsAreCopiedOutAndIn) {
+  Sequential model{Input({2}), Dense(3, {.name = "hidden"})};
+  const auto dense = model.layers()[0];
+  const Tensor kernel = tensor({{1.f, 2.f, 3.f}, {4.f, 5.f, 6.f}}), bias = tensor({7.f, 8.f, 9.f});
+  dense->set_weights({kernel, bias});
+  EXPECT_CLOSE(model(tensor({{1.f, 1.f}})), tensor({{12.f, 15.f, 18.f}}), 0, 0);
+  EXPECT_TRUE(same_elements(dense->get_weights()[1], bias));
+  EXPECT_ERROR(dense->set_weights({kernel}), ShapeError,
+               "got 1 tensor, \"hidden\" has 2 weights: kernel (2, 3), bias (3,)");
+  EXPECT_ERROR(dense->set_weights({kernel, ones({4})}), ShapeError,
+               "weights of \"hidden\" do not fit: bias is float32(3,), got float32(4,)");
+  EXPECT_TRUE(same_elements(dense->get_weights()[0], kernel));
+  EXPECT_ERROR(Dense(2).set_weights({kernel}), StateError, "has no weights yet");
+}
+
+TEST(Dense, ComputesInFloatingDTypesOnly) {
+  EXPECT_ERROR(Dense(3, {.dtype = DType::int32}), DTypeError, "[Dense] computes in a floating dtype, got int32");
 }
 
 }  // namespace

@@ -181,5 +181,16 @@ TEST(Losses, ALabelOutsideIsNamedWithItsRow) {
   EXPECT_ERROR(SparseCategoricalCrossentropy({.from_logits = true})(labels, zeros({4, 3})).item(), Error, "row 2");
 }
 
+TEST(Losses, ReductionsHaveNames) {
+  const Tensor y = tensor({{1.f}, {2.f}}), p = zeros({2, 1});
+  EXPECT_EQ(MeanSquaredError({.reduction = "sum"})(y, p).item(), 5);
+  EXPECT_EQ(MeanSquaredError({.reduction = LossReduction::mean})(y, p).item(), 2.5);
+  EXPECT_CLOSE(MeanSquaredError({.reduction = nullptr})(y, p), tensor({1.f, 4.f}), 0, 0);
+  EXPECT_EQ(MeanSquaredError({.reduction = "mean_with_sample_weight"}).reduction(),
+            LossReduction::mean_with_sample_weight);
+  EXPECT_ERROR(MeanSquaredError({.reduction = "summ"}), ValueError, "unknown reduction \"summ\"; did you mean \"sum\"");
+  EXPECT_ERROR(AnyLoss(nullptr), ValueError, "got nullptr");
+}
+
 }  // namespace
 }  // namespace isochron

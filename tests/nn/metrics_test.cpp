@@ -247,5 +247,16 @@ TEST(Metrics, SayWhatDoesNotFit) {
   EXPECT_ERROR(Precision().update(zeros({4, 2}), zeros({4, 3}), {}), ShapeError, "same shape");
 }
 
+TEST(Metrics, AreListedOnce) {
+  try {
+    AnyMetric("what is this").resolve({DType::float32, {2}}, {DType::float32, {2}});
+    FAIL();
+  } catch (const ValueError& error) {
+    const std::string text = error.what();
+    EXPECT_EQ(text.find(" mse,"), text.rfind(" mse,"));
+    EXPECT_NE(text.find(" mse,"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace isochron

@@ -66,7 +66,8 @@ TEST(Model, SetWeightsListsWhatDoesNotFitAndChangesNothing) {
   std::vector<Tensor> wrong = {ones({3, 4}), ones({5}), ones({4, 2}, DType::float64), ones({2})};
   EXPECT_ERROR(model.set_weights(wrong), ShapeError, "hidden/bias is");
   EXPECT_ERROR(model.set_weights(wrong), ShapeError, "out/kernel is");
-  EXPECT_ERROR(model.set_weights({ones({3, 4})}), ShapeError, "1 weights for 4");
+  EXPECT_ERROR(model.set_weights({ones({3, 4})}), ShapeError,
+               "4 weights: hidden/kernel (3, 4), hidden/bias (4,), out/kernel (4, 2), out/bias (2,)");
   for (size_t i = 0; i < before.size(); ++i) EXPECT_TRUE(same_elements(model.weights()[i], before[i]));
   Sequential unbuilt{Dense(2)};
   EXPECT_ERROR(unbuilt.set_weights({ones({3, 2})}), StateError, "has no weights yet");

@@ -365,5 +365,22 @@ TEST(Modules, SmallOnesAndChains) {
   EXPECT_EQ(net.named_parameters()[2].first, "4.weight");
 }
 
+TEST(Modules, TakeArgumentsInPyTorchsOrder) {
+  const Tensor x = ones({1, 2, 6, 6});
+  EXPECT_EQ(nn::MaxPool2d(2, 1)(x).shape(), Shape({1, 2, 5, 5}));
+  EXPECT_EQ(nn::MaxPool2d(3, 2, 1)(x).shape(), Shape({1, 2, 3, 3}));
+  EXPECT_EQ(nn::AvgPool2d({2, 2}, {2, 1})(x).shape(), Shape({1, 2, 3, 5}));
+  EXPECT_FALSE(nn::Linear(4, 2, false).bias.defined());
+  EXPECT_TRUE(nn::Linear(4, 2, true).bias.defined());
+  nn::Sequential net(nn::Linear(4, 3), nn::ReLU(), nn::Linear(3, 2));
+  EXPECT_EQ(net(ones({5, 4})).shape(), Shape({5, 2}));
+  EXPECT_EQ(nn::Sequential(nn::Linear(4, 3)).parameters().size(), 2u);
+  EXPECT_EQ(nn::Sequential(net).parameters().size(), 4u);
+  nn::MultiheadAttention attend(4, 2);
+  const Tensor q = ones({3, 1, 4}), k = ones({5, 1, 4});
+  EXPECT_TRUE(same_elements(attend(q, k, k), attend.run(q, k, k)));
+  EXPECT_EQ(attend(q).shape(), Shape({3, 1, 4}));
+}
+
 }  // namespace
 }  // namespace isochron

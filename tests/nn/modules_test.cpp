@@ -85,6 +85,12 @@ std::map<std::string, Case> spatial_cases() {
       {"pixel_unshuffle", plain(PixelUnshuffle(3))},
       {"zero_pad2d", plain(ZeroPad2d({1, 2, 0, 3}))},
       {"constant_pad1d", plain(ConstantPad1d(2, 1.5))},
+      {"conv2d_circular",
+       plain(Conv2d(2, 3, {3, 2}, {.stride = 2, .padding = {1, 2}, .padding_mode = "circular", .dtype = kReal}))},
+      {"conv1d_replicate",
+       plain(Conv1d(3, 2, 4, {.padding = "same", .dilation = 2, .padding_mode = "replicate", .dtype = kReal}))},
+      {"conv3d_reflect",
+       plain(Conv3d(2, 2, 3, {.padding = 1, .groups = 2, .padding_mode = "reflect", .dtype = kReal}))},
       {"reflection_pad1d", plain(ReflectionPad1d({2, 1}))},
       {"reflection_pad2d", plain(ReflectionPad2d({1, 2, 0, 2}))},
       {"reflection_pad3d", plain(ReflectionPad3d(1))},
@@ -358,6 +364,9 @@ TEST(Modules, SayWhatDoesNotFit) {
   EXPECT_ERROR(nn::Conv2d(4, 4, 3)(image), ShapeError, "[Conv2d] takes 4 channels, got 3 in (2, 3, 8, 8)");
   EXPECT_ERROR(nn::Conv2d(3, 4, 3, {.stride = 2, .padding = "same"}), ValueError, "goes with stride 1");
   EXPECT_ERROR(nn::Conv2d(3, 4, 3, {.padding = "smae"}), ValueError, "did you mean \"same\"?");
+  EXPECT_ERROR(nn::Conv2d(3, 4, 3, {.padding_mode = "circlar"}), ValueError, "did you mean \"circular\"?");
+  EXPECT_ERROR(nn::Conv2d(3, 4, 3, {.padding = 8, .padding_mode = "reflect"})(image), ShapeError,
+               "[Conv2d] borders must be narrower than the image, got 8 and 8");
   EXPECT_ERROR(nn::Conv1d(3, 4, 3, {.padding = {1, 2}}), ValueError, "padding needs 1 or 1 numbers, got (1, 2)");
   EXPECT_ERROR(nn::Conv3d(3, 4, 3, {.groups = 2}), ValueError, "[Conv3d] groups must divide the channels");
   EXPECT_ERROR(nn::ConvTranspose2d(3, 4, 3, {.output_padding = 1}), ValueError, "must be below the stride");
@@ -367,7 +376,7 @@ TEST(Modules, SayWhatDoesNotFit) {
   EXPECT_ERROR(nn::PixelUnshuffle(3)(image), ShapeError, "multiples of 3");
   EXPECT_ERROR(nn::Unflatten(1, {2, -1})(image), ShapeError, "axis 1 of (2, 3, 8, 8) does not divide into (2, -1)");
   EXPECT_ERROR(nn::ReflectionPad2d({8, 0, 0, 0})(image), ShapeError,
-               "must be narrower than the image, got (8, 0, 0, 0)");
+               "must be narrower than the image, got 8 and 0 for axis 3 of (2, 3, 8, 8)");
   EXPECT_ERROR(nn::CircularPad1d(9)(image), ShapeError, "must be no wider than the image");
   EXPECT_ERROR(nn::ReplicationPad1d({1, 2, 3}), ValueError, "padding needs 1 or 2 numbers, got (1, 2, 3)");
   EXPECT_ERROR(nn::Upsample(2, {.mode = "bilinar"}), ValueError, "did you mean \"bilinear\"?");

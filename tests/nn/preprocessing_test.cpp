@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "isochron/isochron.h"
+#include "isochron/nn/config.h"
 #include "reference.h"
 
 namespace isochron {
@@ -86,6 +87,41 @@ TEST(ImageLayers, RandomOnesChangeImagesWhileTrainingOnly) {
   EXPECT_ERROR(CenterCrop(2, 2)(zeros({2, 3})), ShapeError, "takes images");
 }
 
+TEST(ImageLayers, TakeOneImageAlone) {
+  const Tensor x = images(), one = x[0].eval();
+  const auto check = [&](AnyLayer layer) {
+    SCOPED_TRACE(layer.get()->class_name());
+    const Tensor batch = slice(x, {0}, {1});
+    EXPECT_CLOSE((*layer.get())(one), (*layer.get())(batch)[0], 0, 0);
+    const Tensor y = (*layer.get())(one, {.training = true});
+    EXPECT_EQ(y.shape(), (*layer.get())(batch, {.training = true})[0].shape());
+  };
+  check(Resizing(4, 5));
+  check(CenterCrop(3, 4));
+  check(RandomCrop(3, 4));
+  check(RandomFlip());
+  check(RandomRotation({-0.2, 0.2}));
+  check(RandomTranslation({-0.1, 0.2}, 0.1));
+  check(RandomZoom({-0.2, 0.2}));
+  check(RandomContrast({0.1, 0.2}));
+  check(RandomBrightness({-0.1, 0.2}));
+  EXPECT_ERROR(Resizing(2, 2)(zeros({1, 1, 2, 2, 3})), ShapeError, "[Resizing] takes images");
+}
+
+TEST(ImageLayers, ContrastIsBetweenItsTwoFactors) {
+  // Around the mean 0.5 a difference of 0.25 becomes one of 0.25 [1 - lower, 1 + upper].
+  const Tensor image = reshape(tensor({0.25f, 0.75f}), {1, 2, 1});
+  for (int i = 0; i < 20; ++i) {
+    const double brighter = RandomContrast({0, 0.5})(image, {.training = true}).item({0, 1, 0});
+    EXPECT_GE(brighter, 0.75);
+    EXPECT_LE(brighter, 0.875);
+  }
+  EXPECT_ERROR(RandomContrast({-0.1, 0.2}), ValueError, "factor must be in [0, 1], got -0.1");
+  // As older files have it.
+  const Config one = Config::from_json(R"({"class_name": "RandomContrast", "config": {"factor": 0.3}})");
+  EXPECT_THAT(ConfigReader().layer(one)->get_config(), testing::HasSubstr("\"factor\":[0.3,0.3]"));
+}
+
 TEST(ImageLayers, ASeedGivesItsOwnSequence) {
   const Tensor x = images();
   const auto check = [&](const std::function<AnyLayer(std::optional<uint64_t>)>& make) {
@@ -166,6 +202,13 @@ TEST(CategoryLayers, ComputeAsKerasDoes) {
                             tensor_of(keras()["one_hot"])));
   EXPECT_ERROR(Discretization({1, 0}), ValueError, "ascend");
   EXPECT_ERROR(CategoryEncoding(0), ValueError, "at least 1");
+  for (const char* mode : {"multi_hot", "count", "one_hot"}) {
+    CategoryEncoding encode(3, {.output_mode = mode});
+    EXPECT_ERROR(encode(tensor({{0}, {4}})), ValueError, "indices must be in [0, 3), got 4 at row 1");
+    EXPECT_ERROR(encode(tensor({{-1}})), ValueError, "got -1 at row 0");
+    EXPECT_ERROR(encode(tensor({{2}}) + 1).eval(), IndexError, "indices must be in [0, 3), got 3");
+    EXPECT_CLOSE(encode(tensor({{1}}) + 1), tensor({{0.f, 0.f, 1.f}}), 0, 0);
+  }
 }
 
 TEST(Text, WeighsWordsByHowRareTheyAre) {

@@ -70,7 +70,7 @@ std::shared_ptr<Layer> wrapper_of(const std::string& name, const json& o) {
   const int64_t units = o["units"];
   if (name == "TimeDistributed") return std::make_shared<TimeDistributed>(Dense(units, {.dtype = kReal}));
   return std::make_shared<Bidirectional>(GRU(units, options_of<GRUOptions>(o)),
-                                         BidirectionalOptions{.merge_mode = o["merge_mode"]});
+                                         BidirectionalOptions{.merge_mode = o["merge_mode"].get<std::string>()});
 }
 
 TEST(RecurrentLayers, AgreeWithKeras) {
@@ -388,6 +388,18 @@ TEST(MaskingLayer, HidesStepsOfOneValue) {
   EXPECT_TRUE(same_elements(mask_of(Dense(2)(y)), mask_of(y)));
   EXPECT_FALSE(mask_of(Flatten()(y)).defined());
   EXPECT_ERROR(set_mask(x, x), DTypeError, "a mask must be bool");
+}
+
+TEST(Bidirectional, WithoutAMergeModeGivesBoth) {
+  Bidirectional both(GRU(3), {.merge_mode = nullptr});
+  const std::vector<Tensor> results = both(std::vector{ones({2, 4, 5})});
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[1].shape(), Shape({2, 3}));
+}
+
+TEST(Attention, NamesTheShapeOfExamples) {
+  EXPECT_ERROR(MultiHeadAttention(2, 2)(zeros({2, 4})), ShapeError,
+               "[MultiHeadAttention] needs (batch, time, features), got examples of shape (4,)");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "isochron/nn/activation_layer.h"
 #include "isochron/nn/dense.h"
 #include "isochron/ops/create.h"
 #include "reference.h"
@@ -46,6 +47,21 @@ TEST(Constraints, ByName) {
   dense(ones({1, 3}));
   ASSERT_EQ(dense.constrained_weights().size(), 1u);
   EXPECT_EQ(dense.constrained_weights()[0].first.name(), dense.name() + "/kernel");
+}
+
+TEST(WeightRules, NullMeansNone) {
+  const char* const none = nullptr;
+  Dense dense(2, {.activation = nullptr,
+                  .kernel_initializer = "ones",
+                  .kernel_regularizer = nullptr,
+                  .bias_regularizer = none,
+                  .kernel_constraint = nullptr,
+                  .bias_constraint = none});
+  EXPECT_CLOSE(dense(tensor({{1.f, -3.f}})), tensor({{-2.f, -2.f}}), 0, 0);
+  EXPECT_TRUE(dense.losses().empty());
+  EXPECT_TRUE(dense.constrained_weights().empty());
+  EXPECT_CLOSE(Activation(nullptr)(tensor({-1.f})), tensor({-1.f}), 0, 0);
+  EXPECT_ERROR(Dense(2, {.kernel_initializer = nullptr}), ValueError, "[initializer] weights need one, got nullptr");
 }
 
 }  // namespace

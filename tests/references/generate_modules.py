@@ -219,6 +219,13 @@ def masked_encoder_cases():
     )
 
 
+def padded_conv_cases():
+    modes = {"padding": (1, 2), "stride": 2, "padding_mode": "circular"}
+    yield case("conv2d_circular", nn.Conv2d(2, 3, (3, 2), **modes), [normal(2, 2, 5, 6)])
+    yield case("conv1d_replicate", nn.Conv1d(3, 2, 4, padding="same", dilation=2, padding_mode="replicate"), [normal(2, 3, 9)])
+    yield case("conv3d_reflect", nn.Conv3d(2, 2, 3, padding=1, groups=2, padding_mode="reflect"), [normal(1, 2, 3, 4, 3)])
+
+
 def curve():
     """Adam with a scheduler on a small network: losses before each of 30 steps."""
     net = nn.Sequential(
@@ -251,5 +258,5 @@ def curve():
 if __name__ == "__main__":
     cases = [*spatial_cases(), *sequence_cases(), *attention_cases()]
     training = curve()
-    later = [*transformer_cases(), *border_cases(), *masked_encoder_cases()]
+    later = [*transformer_cases(), *border_cases(), *masked_encoder_cases(), *padded_conv_cases()]
     write("modules.json", {"modules": cases + later, "curve": training})

@@ -66,6 +66,8 @@ TEST(Shape, AxesCountFromEitherEnd) {
   EXPECT_EQ(normalize_axis("sum", -1, 3), 2);
   EXPECT_EQ(normalize_axis("sum", 0, 3), 0);
   EXPECT_THAT([] { normalize_axis("sum", 3, 3); }, error<IndexError>("[sum] axis must be in [-3, 3), got 3"));
+  for (const int axis : {2, -3})
+    EXPECT_THAT([&] { (void)Shape({4, 5})[axis]; }, error<IndexError>("[shape] axis must be in [-2, 2) for (4, 5)"));
 }
 
 }  // namespace

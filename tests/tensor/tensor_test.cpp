@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <span>
 
 #include "error_matcher.h"
 #include "isochron/ops/ops.h"
@@ -43,6 +45,35 @@ TEST(Tensor, ContainersKeepTheirElementType) {
   EXPECT_THAT([] { tensor(std::vector<bool>{true}, {2}); }, error<ShapeError>("shape (2,) has 2 elements, got 1"));
 }
 
+TEST(Tensor, ScalarsNestedListsAndMemory) {
+  EXPECT_EQ(tensor(3.f).shape(), Shape{});
+  EXPECT_EQ(tensor(3).dtype(), DType::int32);
+  EXPECT_EQ(tensor({9007199254740993LL}, DType::int64).item<int64_t>(), 9007199254740993LL);
+  EXPECT_EQ(scalar(9007199254740993LL, DType::int64).item<int64_t>(), 9007199254740993LL);
+  EXPECT_THAT([] { tensor({UINT64_MAX}, DType::int64); }, error<ValueError>("18446744073709551615 does not fit int64"));
+  const Tensor cube = tensor({{{1, 2}, {3, 4}}, {{5, 6}, {7, 8}}, {{9, 10}, {11, 12}}});
+  EXPECT_EQ(cube.shape(), (Shape{3, 2, 2}));
+  EXPECT_EQ(cube.item<int>({2, 0, 1}), 10);
+  EXPECT_THAT([] { tensor({{{1, 2}}, {{3}}}); }, error<ShapeError>("all rows need the same length, got 2 and 1"));
+
+  using Rows = std::vector<std::vector<float>>;
+  EXPECT_EQ(tensor(Rows{{1, 2, 3}, {4, 5, 6}}).shape(), (Shape{2, 3}));
+  EXPECT_EQ(tensor(Rows{}).shape(), (Shape{0, 0}));
+  EXPECT_THAT(tensor(std::vector<std::vector<bool>>{{true}, {false}}).to_vector<int>(), ElementsAre(1, 0));
+  EXPECT_THAT([] { tensor(Rows{{1, 2}, {3}}); }, error<ShapeError>("all rows need the same length, got 2 and 1"));
+
+  std::array<int64_t, 4> numbers{1, 2, 3, 4};
+  EXPECT_EQ(tensor(numbers).dtype(), DType::int64);
+  EXPECT_EQ(tensor(std::span(numbers), {2, 2}).item<int>({1, 0}), 3);
+  std::vector<float> values{1, 2};
+  EXPECT_THAT(Tensor::from_span(std::span(values), {2}).to_vector<float>(), ElementsAre(1, 2));
+
+  const Variable weight(3.0, {.name = "weight"});
+  EXPECT_EQ(weight.dtype(), DType::float32);
+  EXPECT_EQ(weight.item(), 3);
+  EXPECT_TRUE(weight.trainable());
+}
+
 TEST(Tensor, AnOwnedBufferIsTakenOverASpanIsCopied) {
   std::vector<float> values = {1, 2, 3, 4};
   const float* bytes = values.data();
@@ -62,7 +93,7 @@ TEST(Tensor, ItemConvertsAndChecks) {
   EXPECT_EQ(scalar(2.5).item<float>(), 2.5f);
   EXPECT_THAT([&] { t.item(); }, error<ShapeError>("[item] needs exactly one element, got shape (2, 2)"));
   EXPECT_THAT([&] { t.item({1}); }, error<IndexError>("[item] needs 2 indices for shape (2, 2), got 1"));
-  EXPECT_THAT([&] { t.item({0, 2}); }, error<IndexError>("[item] index 2 is outside axis 1 of shape (2, 2)"));
+  EXPECT_THAT([&] { t.item({0, 2}); }, error<IndexError>("[item] index must be in [-2, 2) on axis 1 of (2, 2), got 2"));
   EXPECT_THAT([&] { t.data<float>(); }, error<DTypeError>("[data] the tensor holds int32, not float32"));
   EXPECT_THAT([] { Tensor().shape(); }, error<StateError>("the tensor is undefined"));
 }
@@ -71,7 +102,7 @@ TEST(Tensor, IndexingTakesRows) {
   const Tensor t = tensor({{1, 2}, {3, 4}});
   EXPECT_THAT(t[-1].to_vector<int>(), ElementsAre(3, 4));
   EXPECT_EQ(t[0][1].item<int>(), 2);
-  EXPECT_THAT([&] { t[2]; }, error<IndexError>("index 2 is outside axis 0 of (2, 2)"));
+  EXPECT_THAT([&] { t[2]; }, error<IndexError>("[operator[]] index must be in [-2, 2) for shape (2, 2), got 2"));
   EXPECT_THAT([] { scalar(1)[0]; }, error<IndexError>("a scalar has no elements"));
 }
 

@@ -44,6 +44,22 @@ class BadInput : public ::testing::Test {
   Tensor y = tensor({0, 1, 2, 0, 1, 2});
 };
 
+TEST_F(BadInput, NoneInPlaceOfOptimizersAndLayers) {
+  refuses<ValueError>([&] { model.compile({.optimizer = nullptr, .loss = "mse"}); }, {"needs an optimizer"});
+  EXPECT_THAT([] { Sequential{std::shared_ptr<Layer>()}; }, error<ValueError>("a layer is null"));
+}
+
+TEST_F(BadInput, NothingToTrainIsSaid) {
+  Sequential frozen{Dense(3)};
+  frozen.set_trainable(false);
+  frozen.compile({.loss = SparseCategoricalCrossentropy({.from_logits = true})});
+  testing::internal::CaptureStderr();
+  frozen.fit(x, y, {.epochs = 2, .verbose = 0});
+  const std::string said = captured_stderr();
+  EXPECT_THAT(said, testing::HasSubstr("has no trainable weights"));
+  EXPECT_EQ(said.find("has no trainable"), said.rfind("has no trainable"));
+}
+
 TEST_F(BadInput, WrongFeatureCount) {
   const Tensor wide = zeros({6, 5});
   refuses<ShapeError>([&] { model.fit(wide, y, {.verbose = 0}); }, {"(2,)", "(6, 5)"});
@@ -55,7 +71,7 @@ TEST_F(BadInput, LabelOutOfRangeNamesRowAndValue) {
   const Tensor bad = tensor({0, 1, 2, 0, 7, 2});
   // The row of the data, not of the batch; the batches before it have been learned.
   EXPECT_THAT([&] { model.fit(x, bad, {.batch_size = 2, .shuffle = false, .verbose = 0}); },
-              error<Error>("7 at row 4"));
+              error<Error>("7 at row 4; epoch 1, step 3: the weights are as before this step"));
   EXPECT_THAT([&] { model.fit(x, bad, {.batch_size = 2, .verbose = 0}); }, error<Error>("7 at row 4"));
   refuses<Error>([&] { model.fit(x, bad, {.verbose = 0}); }, {"7", "row 4"});
   refuses<Error>([&] { model.train_on_batch(x, bad); }, {"7", "row 4"});

@@ -52,18 +52,32 @@ TEST(Fit, ValidationIsTheLastPartOrWhatIsGiven) {
   EXPECT_NEAR(split["loss"][0], (1 + 4 + 9) / 3.0, 1e-5);
   EXPECT_NEAR(split["val_loss"][0], (16 + 25) / 2.0, 1e-5);
 
-  const History given =
-      model.fit(five_x, five_y,
-                {.epochs = 4,
-                 .validation_data = ValidationData{tensor({{1.0}, {1.0}}), tensor({{6.0}, {8.0}}), {}},
-                 .validation_batch_size = 1,
-                 .validation_freq = 2,
-                 .verbose = 0});
+  const History given = model.fit(five_x, five_y,
+                                  {.epochs = 4,
+                                   .validation_data = {tensor({{1.0}, {1.0}}), tensor({{6.0}, {8.0}})},
+                                   .validation_batch_size = 1,
+                                   .validation_freq = 2,
+                                   .verbose = 0});
   EXPECT_THAT(given["val_loss"], ElementsAre(DoubleNear(50, 1e-4), DoubleNear(50, 1e-4)));
   EXPECT_EQ(given["loss"].size(), 4u);
   const std::vector<Epoch>& epochs = given.record().epochs;
   EXPECT_EQ(epochs[0].metrics.count("val_loss"), 0u);
   EXPECT_EQ(epochs[3].metrics.count("val_loss"), 1u);
+}
+
+// As in Keras: the loss that gradients are taken of is scaled up, gradients are scaled down, logs tell the loss itself.
+TEST(Fit, ScalingTheLossChangesNeitherWeightsNorLogs) {
+  const auto trained = [](std::optional<double> factor) {
+    Sequential model{Dense(1, {.kernel_initializer = "ones"})};
+    model.compile({.optimizer = SGD({.learning_rate = 0.01, .loss_scale_factor = factor}), .loss = "mse"});
+    const double loss = model.fit(five_x, five_y, {.epochs = 3, .shuffle = false, .verbose = 0})["loss"].back();
+    Variable w(ones({}));
+    SGD by_hand({.learning_rate = 0.1, .loss_scale_factor = factor});
+    by_hand.minimize([&] { return square(w); }, {w});
+    return std::vector<double>{loss, model.get_weights()[0].item(), w.item()};
+  };
+  EXPECT_EQ(trained(4), trained({}));
+  EXPECT_NEAR(trained(4)[2], 0.8, 1e-6);
 }
 
 TEST(Fit, WeightsOfClassesAndSamplesMultiply) {

@@ -1,6 +1,7 @@
 // Ops done one element at a time: libm for float64 and for rare float32 functions, and all integer tiles.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <type_traits>
 
@@ -9,6 +10,14 @@
 namespace isochron::kernels {
 namespace {
 
+// The largest int64 is no double: as a bound, 2^63 stands for it.
+template <class T>
+T immediate(double number) {
+  if constexpr (std::is_integral_v<T>)
+    if (number >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
+  return static_cast<T>(number);
+}
+
 template <class T, class F>
 void scalar_loop(void* dst_bytes, const void* a_bytes, const void* b_bytes, const void* c_bytes, int64_t n,
                  const double* imm, int operands, F f) {
@@ -16,7 +25,7 @@ void scalar_loop(void* dst_bytes, const void* a_bytes, const void* b_bytes, cons
   const T* a = static_cast<const T*>(a_bytes);
   const T* b = static_cast<const T*>(operands > 1 ? b_bytes : a_bytes);
   const T* c = static_cast<const T*>(operands > 2 ? c_bytes : a_bytes);
-  const T imm0 = static_cast<T>(imm[0]), imm1 = static_cast<T>(imm[1]);
+  const T imm0 = immediate<T>(imm[0]), imm1 = immediate<T>(imm[1]);
   for (int64_t i = 0; i < n; ++i) dst[i] = f(a[i], b[i], c[i], imm0, imm1);
 }
 

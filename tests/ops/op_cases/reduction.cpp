@@ -5,7 +5,7 @@
 namespace isochron::testing {
 namespace {
 
-using Reduce = Tensor (*)(const Operand&, Axes, bool);
+using Reduce = Tensor (*)(const Operand&, const AxisList&, bool);
 using ArgReduce = Tensor (*)(const Operand&, int64_t, bool);
 
 Refusal of_axis(Reduce f) {
@@ -57,10 +57,10 @@ OpCase position(const char* op, ArgReduce f) {
                     "ShapeError", "of no elements is not defined"}}};
 }
 
-Tensor norm2(const Operand& x, Axes axes, bool keepdims) { return norm(x, 2, std::move(axes), keepdims); }
-Tensor norm3(const Operand& x, Axes axes, bool keepdims) { return norm(x, 3, std::move(axes), keepdims); }
-Tensor variance(const Operand& x, Axes axes, bool keepdims) { return var(x, std::move(axes), keepdims); }
-Tensor deviation(const Operand& x, Axes axes, bool keepdims) { return std(x, std::move(axes), keepdims); }
+Tensor norm2(const Operand& x, const AxisList& axes, bool keepdims) { return norm(x, 2, axes, keepdims); }
+Tensor norm3(const Operand& x, const AxisList& axes, bool keepdims) { return norm(x, 3, axes, keepdims); }
+Tensor variance(const Operand& x, const AxisList& axes, bool keepdims) { return var(x, axes, keepdims); }
+Tensor deviation(const Operand& x, const AxisList& axes, bool keepdims) { return std(x, axes, keepdims); }
 
 // The composites refuse through the ops they are made of, whose names stand in the message.
 OpCase composite(const char* op, Reduce f) {
