@@ -314,12 +314,14 @@ void BackupAndRestore::save(TrainRun& run) {
             }});
 }
 
-// Backups that need not be kept beside this one, and what is left of others whose removal was interrupted.
+// Backups that need not be kept beside this one, and what is left of others whose removal was interrupted. The newest
+// that was asked for may be on the disk already: word of one comes when the next has begun.
 std::vector<std::string> BackupAndRestore::all_but(const std::string& path) const {
   std::set<std::string> kept{path};
   if (options_.double_checkpoint)
     for (const ListedCheckpoint& listed : list_checkpoints(folder_))
       if (kept.size() < 2 && listed.info) kept.insert(listed.path);
+  kept.insert(path_of(newest_));
   std::vector<std::string> others = paths_like(folder_ + kBackupName);
   std::erase_if(others, [&](const std::string& other) { return kept.contains(other); });
   return others;

@@ -327,6 +327,39 @@ TEST(BackupAndRestore, ByStepsAndKept) {
   EXPECT_GE(kept[0].info->total_steps, 3);
 }
 
+// A run that only notes what it is asked for.
+struct NotedRun : TrainRun {
+  int64_t steps = 0;
+  std::vector<SaveRequest> saves;
+  std::vector<std::string> removed;
+
+  int epoch() const override { return 0; }
+  int64_t step() const override { return steps; }
+  int64_t total_steps() const override { return steps; }
+  bool epoch_ended() const override { return false; }
+  bool training_ends() const override { return false; }
+  Logs logs() const override { return {}; }
+  void expect_saves(bool) override {}
+  bool saving() const override { return false; }
+  void save(SaveRequest request) override { saves.push_back(std::move(request)); }
+  void remove(std::vector<std::string> paths) override { removed.insert(removed.end(), paths.begin(), paths.end()); }
+};
+
+// Word of a backup comes when the next one has been asked for, and a quick writer has that one on the disk by then: it
+// was removed as a backup of old.
+TEST(BackupAndRestore, LateWordOfOneDoesNotRemoveTheNext) {
+  const TempFolder folder;
+  BackupAndRestore backup(folder.file("b"), {.save_freq = 1});
+  NotedRun run;
+  backup.on_train_begin({});
+  for (run.steps = 1; run.steps <= 3; ++run.steps) {
+    backup.between_steps(run);
+    fs::create_directories(run.saves.back().path);
+  }
+  run.saves[1].done({.info = {.path = run.saves[1].path}, .saved = true});
+  EXPECT_THAT(run.removed, ElementsAre(run.saves[0].path));
+}
+
 // Others that save at every step keep the writer busy all the time.
 TEST(BackupAndRestore, IsNotPutOffForEver) {
   const TempFolder folder;
