@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 RUNS = Path(__file__).resolve().parent
@@ -26,6 +27,16 @@ def without_tensorflow(python, folder):
     shutil.copytree(where.strip(), folder / "path" / "tensorboard")
     (folder / "path" / "tensorboard" / "compat" / "notf.py").touch()
     return str(folder / "path")
+
+
+def middle_of_training(label, command, folder, environment):
+    """Seconds until some epochs have ended and others are to come, on this machine: the run alone is timed first."""
+    calm = label["counterfactual"]
+    before, after = calm["startup_s"] + sum(calm["epochs_s"][:3]), sum(calm["epochs_s"][3:])
+    begin = time.monotonic()
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, env={**os.environ, **environment})
+    shutil.rmtree(folder / "out", ignore_errors=True)
+    return (time.monotonic() - begin) * before / (before + after)
 
 
 def run(isochron, python, name, folder, timeout):
@@ -54,9 +65,10 @@ def run(isochron, python, name, folder, timeout):
             arranged = stage.Quota()
             if not arranged.make():
                 return label, None
-            command, disturb = arranged.inside(command), (14, lambda: arranged.limit(0.55))
+            disturb = (middle_of_training(label, command, folder, environment), lambda: arranged.limit(0.55))
+            command = arranged.inside(command)
         elif "disturb.sh" in setup:
-            disturb = (12, "burn")
+            disturb = (middle_of_training(label, command, folder, environment), "burn")
         told = stage.watch(isochron, command, folder, stall="15s", timeout=timeout, disturb=disturb, environment=environment)
         return label, told
     finally:
