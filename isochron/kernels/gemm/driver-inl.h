@@ -79,18 +79,18 @@ void run_tiles(const Product<T>& p, T* scratch) {
           column.packed_b = nullptr;
           if (p.trans_b) {
             if (m0 == 0) pack_transposed_b(p.b + col * p.ldb + k0, p.ldb, k, vectors, cols, panel);
-            column.use_packed(panel, vectors);
+            column.use_packed(panel);
           } else if (!plan.pack_b || vectors == 1 || m0 == 0) {
             column.b = p.b + k0 * p.ldb + col;
             column.b_stride = p.ldb;
             column.b_last = column.last;
             if (plan.pack_b && vectors > 1) column.packed_b = panel;
           } else {
-            column.use_packed(panel, vectors);
+            column.use_packed(panel);
           }
           block_a.run(column, vectors);
           if (p.column_sums && m0 == 0 && plan.sums_columns(p)) {
-            column.use_packed(panel, vectors);
+            column.use_packed(panel);
             add_rows(column, vectors, k0 == 0, p.column_sums + col);
           }
           panel += vectors * lanes * k;
@@ -123,11 +123,13 @@ void run_swapped(const Product<T>& p, T* scratch) {
       column.a_stride = p.ldb;
       column.cols = cols;
       column.last = cols - lanes;
-      column.use_packed(panel, vectors);
+      column.packed_b = nullptr;
       if (p.trans_a) {
         column.b = p.a + i;
         column.b_stride = p.lda;
         column.b_last = column.last;
+      } else {
+        column.use_packed(panel);
       }
       column.c = turned + i;
       column.c_stride = width;

@@ -34,20 +34,19 @@ struct TileColumn {
   const T* init;  // what is added to the sums (C itself, or the bias with stride 0), or null
   int64_t init_stride;
   T* packed_b;                  // where a packing kernel leaves the panel of B, or null
+  bool b_is_packed = false;     // B is such a panel
   const T* residual = nullptr;  // added to the sums as well, or null; rows lie c_stride apart
   const T* gate = nullptr;      // likewise: where it is not above 0 the sums become 0
 
   // Reads B from a packed panel: V * L elements for each step of k, overlap included.
-  void use_packed(const T* panel, int vectors) {
-    const int64_t lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+  void use_packed(const T* panel) {
     b = panel;
-    b_stride = vectors * lanes;
-    b_last = (vectors - 1) * lanes;
+    b_is_packed = true;
     packed_b = nullptr;
   }
 };
 
-// B is asked for this many steps of k ahead (and C before the sums begin): rows of an unpacked B are too far apart for
+// An unpacked B is asked for this many steps of k ahead (and C before the sums begin): its rows are too far apart for
 // the hardware to guess. Where B is packed on the way it is large, and comes from farther away.
 inline constexpr int64_t kPrefetchSteps = 16, kPackPrefetchSteps = 24;
 
@@ -60,7 +59,12 @@ constexpr int max_rows(int vectors) {
 #endif
 }
 
-template <class T, int R, int V, bool kKMajor, bool kPack>
+// Where B lies: in the matrix, there and copied into a panel on the way, or in such a panel, which stays in L1.
+enum class SourceOfB { matrix, matrix_to_panel, panel };
+
+// Several steps of k at a time, and no instruction to spare: a core whose other half serves a neighbour issues about
+// three instructions a cycle, and 12 multiply-adds with their operands then take longer to issue than to compute.
+template <class T, int R, int V, bool kKMajor, SourceOfB kB>
 void run_tiles_of(const TileColumn<T>& column) {
   const hn::ScalableTag<T> d;
   using Vec = hn::Vec<decltype(d)>;
@@ -70,7 +74,9 @@ void run_tiles_of(const TileColumn<T>& column) {
     if constexpr (V == 1) return hn::MaskedLoad(mask, d, from);
     return hn::LoadU(d, from + (v == V - 1 ? last : v * lanes));
   };
-  const int64_t a_stride = column.a_stride, b_stride = column.b_stride, b_last = column.b_last;
+  constexpr bool kPanel = kB == SourceOfB::panel, kPack = kB == SourceOfB::matrix_to_panel;
+  const int64_t a_stride = column.a_stride, b_stride = kPanel ? V * lanes : column.b_stride;
+  const int64_t b_last = kPanel ? (V - 1) * lanes : column.b_last;
   const T* tile_a = column.a;
   const T *init = column.init, *residual = column.residual, *gate = column.gate;
   T* tile_c = column.c;
@@ -97,7 +103,7 @@ void run_tiles_of(const TileColumn<T>& column) {
     const T* a = tile_a;
     const T* b = column.b;
     [[maybe_unused]] T* packed = column.packed_b;
-    for (int64_t p = column.k; p > 0; --p) {
+    const auto multiply = [&]() HWY_ATTR __attribute__((always_inline)) {
       Vec row[V];
 #pragma GCC unroll 8
       for (int v = 0; v < V; ++v) row[v] = load(b, v, b_last);
@@ -112,12 +118,20 @@ void run_tiles_of(const TileColumn<T>& column) {
 #pragma GCC unroll 8
         for (int v = 0; v < V; ++v) sum[r][v] = hn::MulAdd(factor, row[v], sum[r][v]);
       }
+      if constexpr (!kPanel) {
 #pragma GCC unroll 8
-      for (size_t byte = 0; byte < V * sizeof(Vec); byte += 64)
-        hwy::Prefetch(b + (kPack ? kPackPrefetchSteps : kPrefetchSteps) * b_stride + byte / sizeof(T));
+        for (size_t byte = 0; byte < V * sizeof(Vec); byte += 64)
+          hwy::Prefetch(b + (kPack ? kPackPrefetchSteps : kPrefetchSteps) * b_stride + byte / sizeof(T));
+      }
       a += kKMajor ? a_stride : 1;
       b += b_stride;
+    };
+    constexpr int kSteps = kKMajor && !kPanel ? 1 : 2;
+    for (int64_t rounds = column.k / kSteps; rounds > 0; --rounds) {
+#pragma GCC unroll 2
+      for (int i = 0; i < kSteps; ++i) multiply();
     }
+    for (int64_t left = column.k % kSteps; left > 0; --left) multiply();
 
     const auto change_sums = [&](const T* by, int64_t stride, auto change) HWY_ATTR {
 #pragma GCC unroll 16
@@ -158,27 +172,25 @@ void run_tiles_of(const TileColumn<T>& column) {
 template <class T>
 using TileKernel = void (*)(const TileColumn<T>&);
 
-// Tiles of one width: by_rows[r - 1] has r rows; packing has the most rows and packs B on its way.
+// Tiles of one width: [r - 1] has r rows; packing has the most rows and packs B on its way.
 template <class T>
 struct TileKernels {
   int most_rows;
-  std::array<TileKernel<T>, 12> by_rows;
+  std::array<TileKernel<T>, 12> of_matrix, of_panel;
   TileKernel<T> packing;
 };
 
 template <class T, int V, bool kKMajor>
 constexpr TileKernels<T> kernels_of_width() {
-  constexpr int kMost = max_rows(V);
-  return []<size_t... I>(std::index_sequence<I...>) {
-    return TileKernels<T>{kMost,
-                          {&run_tiles_of<T, static_cast<int>(I) + 1, V, kKMajor, false>...},
-                          V == 1 ? nullptr : &run_tiles_of < T,
-                          kMost,
-                          V == 1 ? 2 : V,
-                          kKMajor,
-                          true > };
-  }
-  (std::make_index_sequence<static_cast<size_t>(kMost)>());
+  constexpr int kMost = max_rows(V), kPackVectors = V == 1 ? 2 : V;
+  constexpr auto table = []<size_t... I>(std::index_sequence<I...>) {
+    return TileKernels<T>{
+        .most_rows = kMost,
+        .of_matrix = {&run_tiles_of<T, static_cast<int>(I) + 1, V, kKMajor, SourceOfB::matrix>...},
+        .of_panel = {&run_tiles_of<T, static_cast<int>(I) + 1, V, kKMajor, SourceOfB::panel>...},
+        .packing = V == 1 ? nullptr : &run_tiles_of<T, kMost, kPackVectors, kKMajor, SourceOfB::matrix_to_panel>};
+  };
+  return table(std::make_index_sequence<static_cast<size_t>(kMost)>());
 }
 
 template <class T, bool kKMajor>
@@ -194,14 +206,15 @@ void add_rows(const TileColumn<T>& packed, int vectors, bool first, T* sums) {
   const hn::ScalableTag<T> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   hn::Vec<decltype(d)> total[4];
+  const int64_t stride = vectors * lanes;
   const auto at = [&](int v) { return v == vectors - 1 ? packed.last : v * lanes; };
   for (int v = 0; v < vectors; ++v) {
     auto even = first ? hn::Zero(d) : hn::LoadU(d, sums + at(v)), odd = hn::Zero(d);
     const T* from = packed.b + v * lanes;
     int64_t k = packed.k;
-    for (; k > 1; k -= 2, from += 2 * packed.b_stride) {
+    for (; k > 1; k -= 2, from += 2 * stride) {
       even = hn::Add(even, hn::LoadU(d, from));
-      odd = hn::Add(odd, hn::LoadU(d, from + packed.b_stride));
+      odd = hn::Add(odd, hn::LoadU(d, from + stride));
     }
     if (k > 0) even = hn::Add(even, hn::LoadU(d, from));
     total[v] = hn::Add(even, odd);
@@ -226,13 +239,14 @@ void run_rows(TileColumn<T>& column, int vectors, int rows) {
   };
   if (column.packed_b) {
     run(kernels.packing, kernels.most_rows, 1);
-    column.use_packed(column.packed_b, vectors);
+    column.use_packed(column.packed_b);
     rows -= kernels.most_rows;
   }
   const int tiles = (rows + kernels.most_rows - 1) / kernels.most_rows;
   const int height = rows / tiles, taller = rows % tiles;
-  if (taller > 0) run(kernels.by_rows[static_cast<size_t>(height)], height + 1, taller);
-  run(kernels.by_rows[static_cast<size_t>(height) - 1], height, tiles - taller);
+  const auto& by_rows = column.b_is_packed ? kernels.of_panel : kernels.of_matrix;
+  if (taller > 0) run(by_rows[static_cast<size_t>(height)], height + 1, taller);
+  run(by_rows[static_cast<size_t>(height) - 1], height, tiles - taller);
 }
 
 }  // namespace isochron::kernels::HWY_NAMESPACE
