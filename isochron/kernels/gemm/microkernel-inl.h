@@ -62,7 +62,7 @@ constexpr int max_rows(int vectors) {
 // Where B lies: in the matrix, there and copied into a panel on the way, or in such a panel, which stays in L1.
 enum class SourceOfB { matrix, matrix_to_panel, panel };
 
-// Several steps of k at a time, and no instruction to spare: a core whose other half serves a neighbour issues about
+// No instruction to spare, and two steps of k at a time: a core whose other half serves a neighbour issues about
 // three instructions a cycle, and 12 multiply-adds with their operands then take longer to issue than to compute.
 template <class T, int R, int V, bool kKMajor, SourceOfB kB>
 void run_tiles_of(const TileColumn<T>& column) {
@@ -126,7 +126,7 @@ void run_tiles_of(const TileColumn<T>& column) {
       a += kKMajor ? a_stride : 1;
       b += b_stride;
     };
-    constexpr int kSteps = kKMajor && !kPanel ? 1 : 2;
+    constexpr int kSteps = kPanel ? 2 : 1;
     for (int64_t rounds = column.k / kSteps; rounds > 0; --rounds) {
 #pragma GCC unroll 2
       for (int i = 0; i < kSteps; ++i) multiply();
