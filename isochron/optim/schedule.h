@@ -116,7 +116,7 @@ struct CosineDecayOptions {
   double initial_learning_rate = 0.001;
   int64_t decay_steps = 1;
   double alpha = 0.0;  // the end, as a share of the start
-  std::optional<double> warmup_target;
+  std::optional<double> warmup_target = {};
   int64_t warmup_steps = 0;
 };
 ISO_OPTIONS(CosineDecayOptions, initial_learning_rate, decay_steps, alpha, warmup_target, warmup_steps)
