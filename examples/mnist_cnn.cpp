@@ -28,6 +28,6 @@ int main(int argc, char** argv) {
 
   const iso::Logs logs =
       model.evaluate(images(mnist.test_images), mnist.test_labels, {.batch_size = 200, .verbose = 0});
-  fmt::print("test accuracy {:.4f}\n", logs.back().second);
-  return logs.back().second > 0.8 ? 0 : 1;
+  fmt::print("test accuracy {:.4f}\n", logs["accuracy"]);
+  return logs["accuracy"] > 0.8 ? 0 : 1;
 }

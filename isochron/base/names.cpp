@@ -36,11 +36,16 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string_vi
   const std::string_view shortened = name.substr(0, 64);
   std::string_view best;
   size_t best_distance = std::max<size_t>(2, shortened.size() / 3) + 1;
-  for (std::string_view candidate : known)
-    if (const size_t distance = edit_distance(shortened, candidate); distance < best_distance) {
+  // Of candidates equally near the one that begins alike: the first letter is seldom the wrong one.
+  const auto begins_alike = [&](std::string_view s) { return edit_distance(s.substr(0, 1), name.substr(0, 1)) == 0; };
+  for (std::string_view candidate : known) {
+    const size_t distance = edit_distance(shortened, candidate);
+    const bool as_near = distance == best_distance && !best.empty();
+    if (distance < best_distance || (as_near && begins_alike(candidate) && !begins_alike(best))) {
       best = candidate;
       best_distance = distance;
     }
+  }
   if (!best.empty()) return fmt::format("; did you mean \"{}\"?", best);
   return fmt::format("; known: {}", joined(known));
 }

@@ -37,20 +37,34 @@ struct Layout {
 
 class IndexKernel : public Kernel {
  public:
-  IndexKernel(const char* op, const Layout& layout) : op_(op), layout_(layout) {}
-  void raise(const KernelFrame& f, int64_t row) const override {
-    fail<IndexError>(op_, "indices must be in [0, {}), got {} at position {}", layout_.extent,
-                     static_cast<int64_t>(f.fault->value()), row);
+  IndexKernel(const char* op, const KernelRequest& request)
+      : layout_(request),
+        named_(request.attributes().get_or<std::string>("named", op)),
+        indices_(request.inputs[1].shape) {}
+  void raise(const KernelFrame& f, int64_t at) const override {
+    fail<IndexError>(named_, "indices must be in [0, {}), got {} at position {}", layout_.extent,
+                     static_cast<int64_t>(f.fault->value()), place(at));
   }
 
  protected:
-  const char* op_;
   Layout layout_;
+
+ private:
+  // "(2, 5)" of an index with several axes.
+  std::string place(int64_t at) const {
+    if (indices_.rank() < 2) return std::to_string(at);
+    std::vector<int64_t> along(static_cast<size_t>(indices_.rank()));
+    for (int axis = indices_.rank() - 1; axis >= 0; at /= indices_[axis--])
+      along[static_cast<size_t>(axis)] = at % indices_[axis];
+    return to_string(Shape(along));
+  }
+  std::string named_;
+  Shape indices_;
 };
 
 class GatherKernel final : public IndexKernel {
  public:
-  explicit GatherKernel(const Layout& layout) : IndexKernel("gather", layout) {}
+  explicit GatherKernel(const KernelRequest& request) : IndexKernel("gather", request) {}
   void run(const KernelFrame& f) const override {
     const auto size = static_cast<int64_t>(size_of(layout_.dtype));
     const int64_t rows = layout_.outer * layout_.count, row_bytes = layout_.inner * size;
@@ -86,7 +100,7 @@ void add_slice(T* to, const T* from, int64_t n) {
 // Each thread owns some outer blocks, or some columns of all slices, so repeated indices add up in one order.
 class ScatterAddKernel final : public IndexKernel {
  public:
-  explicit ScatterAddKernel(const Layout& layout) : IndexKernel("scatter_add", layout) {}
+  explicit ScatterAddKernel(const KernelRequest& request) : IndexKernel("scatter_add", request) {}
   void run(const KernelFrame& f) const override {
     visit_dtype(layout_.dtype, [&]<class T>(Type<T>) {
       if constexpr (!std::is_same_v<T, bool>) run_typed<T>(f);
@@ -124,10 +138,9 @@ class ScatterAddKernel final : public IndexKernel {
 
 [[maybe_unused]] const bool kIndexingRegistered = register_kernels(
     {{"gather", "copy",
-      [](const KernelRequest& r, std::string&) -> KernelPtr { return std::make_unique<GatherKernel>(Layout(r)); }},
-     {"scatter_add", "loop", [](const KernelRequest& r, std::string&) -> KernelPtr {
-        return std::make_unique<ScatterAddKernel>(Layout(r));
-      }}});
+      [](const KernelRequest& r, std::string&) -> KernelPtr { return std::make_unique<GatherKernel>(r); }},
+     {"scatter_add", "loop",
+      [](const KernelRequest& r, std::string&) -> KernelPtr { return std::make_unique<ScatterAddKernel>(r); }}});
 
 }  // namespace
 }  // namespace isochron

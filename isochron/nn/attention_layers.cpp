@@ -8,6 +8,7 @@
 #include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/matmul.h"
+#include "isochron/ops/reduce.h"
 #include "isochron/ops/shape_ops.h"
 #include "isochron/ops/softmax.h"
 
@@ -150,7 +151,7 @@ AttentionResult MultiHeadAttention::in_the_open(const Tensor& q, const Tensor& k
 }
 
 AttentionResult MultiHeadAttention::attend(const Tensor& query, const Tensor& value, const AttentionCall& call,
-                                           const Tensor& value_mask, bool with_scores) {
+                                           const Tensor& query_mask, const Tensor& value_mask, bool with_scores) {
   const Tensor& key = call.key.defined() ? call.key : value;
   const auto projected = [&](const Tensor& x, const Projection& to) { return wide(project(x, to), options_.dtype); };
   const int64_t sharing = num_heads_ / grouping_.key_value_heads;
@@ -166,8 +167,11 @@ AttentionResult MultiHeadAttention::attend(const Tensor& query, const Tensor& va
   if (grouping_.window) mask = both_masks(mask, band(q.shape()[1], k.shape()[1], *grouping_.window));
   const bool causal = call.use_causal_mask.value_or(options_.use_causal_mask);
   const bool open = with_scores || (call.training && options_.dropout > 0);
+  if (open && query_mask.defined()) mask = both_masks(mask, expand_dims(expand_dims(query_mask, 1), -1));
   auto [mixed, scores] = open ? in_the_open(q, k, v, mask, causal, call.training)
                               : AttentionResult{attention(q, k, v, {.causal = causal, .mask = mask}), {}};
+  // The same without a mask as large as the scores.
+  if (!open && query_mask.defined()) mixed = where(mask_of_rank(query_mask, 4), mixed, mean(v, {1}, true));
   if (grouping_.gated) mixed = mixed * sigmoid(projected(query, gate_));
   const int64_t width = num_heads_ * value_dim_, out = output_.kernel.shape()[2];
   Tensor y = matmul(reshape(computed(mixed, options_.dtype), {-1, width}),
@@ -183,8 +187,9 @@ AttentionResult MultiHeadAttention::look(const Tensor& query, const Tensor& valu
   if (!query_.kernel.defined()) build_for(query.shape()[2], key.shape()[2], value.shape()[2]);
   ensure_built(Shape(query.shape().dims().subspan(1)));
   const Tensor value_mask = both_masks(mask_of(value), call.key.defined() ? mask_of(key) : Tensor());
-  const AttentionResult result = attend(query, value, call, value_mask, with_scores);
-  if (const Tensor mask = mask_of(query); mask.defined()) set_mask(result.output, mask);
+  const Tensor query_mask = mask_of(query);
+  const AttentionResult result = attend(query, value, call, query_mask, value_mask, with_scores);
+  if (query_mask.defined()) set_mask(result.output, query_mask);
   return result;
 }
 
@@ -215,7 +220,7 @@ std::vector<Tensor> MultiHeadAttention::call_many(const std::vector<Tensor>& inp
 
 Tensor MultiHeadAttention::call(const Tensor& x, const CallContext& context) {
   need_sequence(class_name().c_str(), x.shape());
-  return attend(x, x, {.training = context.training}, context.mask, false).output;
+  return attend(x, x, {.training = context.training}, context.mask, context.mask, false).output;
 }
 
 namespace {

@@ -9,8 +9,9 @@
 //   Sequential model{Embedding(100, 64), PositionEmbedding(128), TransformerEncoderLayer(4, 256), Dense(100)};
 //
 // Scores are never stored (ops/attention.h), except where they are asked for and while training with dropout of the
-// scores. Steps that a mask hides (mask_of(value), attention_mask) are not looked at; the mask of the query passes on
-// to the result.
+// scores. Masks of query, value and key and the attention_mask add up, as in Keras: steps that one of value or key
+// hides are not looked at, a step that the query's hides sees nothing and gets the average of the values. The mask of
+// the query passes on to the result.
 #pragma once
 
 #include <optional>
@@ -99,8 +100,8 @@ class MultiHeadAttention : public Layer {
   void build_for(int64_t query, int64_t key, int64_t value);
   Tensor project(const Tensor& x, const Projection& to) const;
   AttentionResult look(const Tensor& query, const Tensor& value, const AttentionCall& call, bool with_scores);
-  AttentionResult attend(const Tensor& query, const Tensor& value, const AttentionCall& call, const Tensor& value_mask,
-                         bool with_scores);
+  AttentionResult attend(const Tensor& query, const Tensor& value, const AttentionCall& call, const Tensor& query_mask,
+                         const Tensor& value_mask, bool with_scores);
   // By probabilities that are stored: for those who ask for them, and where dropout picks some of them.
   AttentionResult in_the_open(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal,
                               bool training);

@@ -60,6 +60,8 @@ Conv::Conv(std::string class_name, size_t axes, int64_t filters, const Sizes& ke
   sizes("strides", options_.strides);
   sizes("dilation_rate", options_.dilation_rate);
   take_common(options_);
+  if (axes != 1 && options_.padding.mode() == "causal")
+    fail<ValueError>(this->class_name(), "causal padding is for one spatial axis, Conv1D; give \"valid\" or \"same\"");
   if (options_.groups < 1 || filters % options_.groups != 0)
     fail<ValueError>(this->class_name(), "groups must divide the filters, got {} groups and {} filters",
                      options_.groups, filters);

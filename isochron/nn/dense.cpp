@@ -11,7 +11,9 @@ Dense::Dense(int64_t units, DenseOptions options) : units_(units), options_(std:
 }
 
 void Dense::build(const Shape& input) {
-  if (input.rank() < 1) fail<ShapeError>("Dense", "needs (batch, …, features); put Flatten() or Reshape() before it");
+  if (input.rank() < 1)
+    fail<ShapeError>(
+        "Dense", "needs (batch, …, features), got examples of shape {}; put Flatten() or Reshape() before it", input);
   if (input[-1] == 0) fail<ShapeError>("Dense", "needs at least one feature, got shape {}", input);
   kernel_ = add_weight(
       "kernel", {input[-1], units_}, options_.kernel_initializer,

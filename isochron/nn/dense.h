@@ -29,6 +29,7 @@ class Dense : public Layer {
  public:
   // ValueError unless units is positive.
   explicit Dense(int64_t units, DenseOptions options = {});
+  Dense(int64_t units, const char* activation) : Dense(units, DenseOptions{.activation = activation}) {}
   ISO_LAYER(Dense)
   ISO_ARGUMENTS(units_, options_)
   bool supports_masking() const override { return true; }

@@ -1,6 +1,5 @@
 #include "isochron/nn/embedding.h"
 
-#include "isochron/nn/known_indices.h"
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/indexing.h"
 
@@ -22,11 +21,8 @@ void Embedding::build(const Shape&) {
 }
 
 Tensor Embedding::call(const Tensor& x, const CallContext&) {
-  if (const auto bad = first_outside(x, input_dim_))
-    fail<IndexError>("Embedding", "tokens must be in [0, {}), got {} at row {}; layer \"{}\" has input_dim {}",
-                     input_dim_, bad->value, bad->row, name(), input_dim_);
   const Tensor tokens = is_integral(x.dtype()) ? x : cast(x, DType::int64);
-  return computed(embedding(embeddings_, tokens, options_.lazy_updates), options_.dtype);
+  return computed(embedding(embeddings_, tokens, options_.lazy_updates, "Embedding"), options_.dtype);
 }
 
 Tensor Embedding::compute_mask(const Tensor& x, const Tensor&) {

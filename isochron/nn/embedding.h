@@ -34,8 +34,8 @@ class Embedding : public Layer {
   ISO_LAYER(Embedding)
   ISO_ARGUMENTS(input_dim_, output_dim_, options_)
   void build(const Shape& input) override;
-  // x holds whole numbers of any dtype, fractions are dropped as in Keras; IndexError names one outside [0, input_dim)
-  // and its row, or (inside a plan, where values are not known) its position.
+  // x holds whole numbers of any dtype, fractions are dropped as in Keras. One outside [0, input_dim) is an IndexError
+  // when the result is computed, which names it and its position.
   Tensor call(const Tensor& x, const CallContext& context) override;
   Tensor compute_mask(const Tensor& x, const Tensor& mask) override;
   Shape output_shape(const Shape& input) const override { return input.insert(input.rank(), output_dim_); }

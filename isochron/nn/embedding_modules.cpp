@@ -29,8 +29,9 @@ void check_tokens(const char* module, const Tensor& tokens) {
 }
 
 // Vectors of tokens; those of padding send no gradient to the table.
-Tensor vectors_of(const Variable& table, const Tensor& tokens, const std::optional<int64_t>& padding, bool sparse) {
-  const Tensor all = embedding(table, tokens, sparse);
+Tensor vectors_of(const char* module, const Variable& table, const Tensor& tokens,
+                  const std::optional<int64_t>& padding, bool sparse) {
+  const Tensor all = embedding(table, tokens, sparse, module);
   return padding ? where(expand_dims(equal(tokens, *padding), -1), stop_gradient(all), all) : all;
 }
 
@@ -43,7 +44,7 @@ Embedding::Embedding(int64_t num_embeddings, int64_t embedding_dim, EmbeddingOpt
 }
 Tensor Embedding::forward(Tensor tokens) {
   check_tokens("Embedding", tokens);
-  return vectors_of(weight, tokens, options_.padding_idx, options_.sparse);
+  return vectors_of("Embedding", weight, tokens, options_.padding_idx, options_.sparse);
 }
 
 EmbeddingBag::EmbeddingBag(int64_t num_embeddings, int64_t embedding_dim, EmbeddingBagOptions options)
@@ -59,7 +60,7 @@ EmbeddingBag::EmbeddingBag(int64_t num_embeddings, int64_t embedding_dim, Embedd
 Tensor EmbeddingBag::run(const Tensor& tokens, const Tensor& per_sample_weights) {
   check_tokens("EmbeddingBag", tokens);
   if (tokens.rank() != 2) fail<ShapeError>("EmbeddingBag", "takes tokens (batch, length), got {}", tokens.shape());
-  Tensor vectors = vectors_of(weight, tokens, options_.padding_idx, options_.sparse);
+  Tensor vectors = vectors_of("EmbeddingBag", weight, tokens, options_.padding_idx, options_.sparse);
   if (per_sample_weights.defined()) {
     if (options_.mode != "sum")
       fail<ValueError>("EmbeddingBag", "weights of tokens go with mode \"sum\", not \"{}\"", options_.mode);

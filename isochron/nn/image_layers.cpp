@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "isochron/base/names.h"
+#include "isochron/nn/resize_images.h"
 #include "isochron/ops/ops.h"
 
 namespace isochron {
@@ -16,48 +17,31 @@ void check_sizes(const char* what, int64_t height, int64_t width) {
 
 Tensor as_floating(const Tensor& x) { return is_floating(x.dtype()) ? x : cast(x, DType::float32); }
 
-// (to, from): each row says how one pixel is made of the old ones.
-Tensor interpolation(int64_t from, int64_t to, bool linear, DType dtype) {
-  std::vector<float> weights(static_cast<size_t>(from * to));
-  const double scale = static_cast<double>(from) / static_cast<double>(to);
-  for (int64_t i = 0; i < to; ++i) {
-    float* row = weights.data() + i * from;
-    const double at = (static_cast<double>(i) + 0.5) * scale - (linear ? 0.5 : 0);
-    const auto below = static_cast<int64_t>(std::floor(at));
-    const auto inside = [&](int64_t p) { return std::clamp<int64_t>(p, 0, from - 1); };
-    const auto part = static_cast<float>(linear ? at - std::floor(at) : 0);
-    row[inside(below)] += 1 - part;
-    row[inside(below + 1)] += part;
-  }
-  return cast(Tensor::from_buffer(std::move(weights), {to, from}), dtype);
-}
-
-Tensor resized(const Tensor& x, int64_t height, int64_t width, bool linear) {
-  const int64_t batch = x.shape()[0], rows = x.shape()[1], columns = x.shape()[2], channels = x.shape()[3];
-  Tensor y = x;
-  if (height != rows)
-    y = matmul(interpolation(rows, height, linear, x.dtype()), reshape(y, {batch, rows, columns * channels}));
-  if (width != columns)
-    y = matmul(interpolation(columns, width, linear, x.dtype()), reshape(y, {batch * height, columns, channels}));
-  return reshape(y, {batch, height, width, channels});
-}
-
 Tensor cut(const Tensor& x, int64_t top, int64_t left, int64_t height, int64_t width) {
   return slice(x, {0, top, left}, {kEnd, top + height, left + width});
 }
 
-// The largest middle part with the sides of height : width, resized.
-Tensor covered(const Tensor& x, int64_t height, int64_t width, bool linear) {
+// The largest middle part with the sides of height : width.
+Tensor cropped_to_ratio(const Tensor& x, int64_t height, int64_t width) {
   const int64_t rows = x.shape()[1], columns = x.shape()[2];
   const int64_t crop_rows = std::min(rows, std::max<int64_t>(1, columns * height / width));
   const int64_t crop_columns = std::min(columns, std::max<int64_t>(1, rows * width / height));
-  return resized(cut(x, (rows - crop_rows) / 2, (columns - crop_columns) / 2, crop_rows, crop_columns), height, width,
-                 linear);
+  return cut(x, (rows - crop_rows) / 2, (columns - crop_columns) / 2, crop_rows, crop_columns);
+}
+
+// As much around x as brings it to height : width, evenly on two sides: an odd row or column is left out, as in Keras.
+Tensor padded_to_ratio(const Tensor& x, int64_t height, int64_t width, double value) {
+  const int64_t rows = x.shape()[1], columns = x.shape()[2];
+  const int64_t more_rows = std::max<int64_t>(0, columns * height / width - rows);
+  const int64_t more_columns = std::max<int64_t>(0, rows * width / height - columns);
+  const auto halves = [](int64_t n) { return std::pair{n / 2, n / 2}; };
+  return pad(x, {{0, 0}, halves(more_rows), halves(more_columns), {0, 0}}, value);
 }
 
 Tensor middle(const Tensor& x, int64_t height, int64_t width) {
   const int64_t rows = x.shape()[1], columns = x.shape()[2];
-  if (rows < height || columns < width) return covered(x, height, width, true);
+  if (rows < height || columns < width)
+    return resize_images(cropped_to_ratio(x, height, width), height, width, "bilinear");
   return cut(x, (rows - height) / 2, (columns - width) / 2, height, width);
 }
 
@@ -115,15 +99,16 @@ Tensor ImageLayer::call(const Tensor& x, const CallContext& context) {
 Resizing::Resizing(int64_t height, int64_t width, ResizingOptions options)
     : height_(height), width_(width), options_(std::move(options)) {
   check_sizes("Resizing", height, width);
-  if (options_.interpolation != "bilinear" && options_.interpolation != "nearest")
-    fail<ValueError>("Resizing", "unknown interpolation \"{}\"{}", options_.interpolation,
-                     did_you_mean(options_.interpolation, {"bilinear", "nearest"}));
+  check_interpolation("Resizing", options_.interpolation);
+  if (options_.crop_to_aspect_ratio && options_.pad_to_aspect_ratio)
+    fail<ValueError>("Resizing", "crop_to_aspect_ratio and pad_to_aspect_ratio exclude each other: choose one");
   set_name(options_.name);
 }
 Tensor Resizing::call_images(const Tensor& images, const CallContext&) {
-  const bool linear = options_.interpolation == "bilinear";
-  return options_.crop_to_aspect_ratio ? covered(images, height_, width_, linear)
-                                       : resized(images, height_, width_, linear);
+  const Tensor x = options_.crop_to_aspect_ratio  ? cropped_to_ratio(images, height_, width_)
+                   : options_.pad_to_aspect_ratio ? padded_to_ratio(images, height_, width_, options_.fill_value)
+                                                  : images;
+  return resize_images(x, height_, width_, options_.interpolation);
 }
 
 CenterCrop::CenterCrop(int64_t height, int64_t width, LayerOptions options) : height_(height), width_(width) {

@@ -16,11 +16,13 @@
 namespace isochron {
 
 struct ResizingOptions {
-  std::string interpolation = "bilinear";  // or "nearest"; pixel centres at halves, no smoothing when shrinking
+  std::string interpolation = "bilinear";  // or "nearest", "bicubic", "lanczos3", "lanczos5" (resize_images.h)
   bool crop_to_aspect_ratio = false;       // cuts the middle out first rather than to distort
+  bool pad_to_aspect_ratio = false;        // or puts fill_value around it
+  double fill_value = 0;
   std::string name = {};
 };
-ISO_OPTIONS(ResizingOptions, interpolation, crop_to_aspect_ratio, name)
+ISO_OPTIONS(ResizingOptions, interpolation, crop_to_aspect_ratio, pad_to_aspect_ratio, fill_value, name)
 
 // A layer of images, of which one alone, (rows, columns, channels), may come as well as a batch: it is taken as a batch
 // of one.
@@ -36,7 +38,7 @@ class ImageLayer : public Layer {
 
 class Resizing : public ImageLayer {
  public:
-  // ValueError unless sizes are positive and the interpolation is known.
+  // ValueError unless sizes are positive, the interpolation is known, and one of crop and pad is asked for at most.
   Resizing(int64_t height, int64_t width, ResizingOptions options = {});
   ISO_LAYER(Resizing)
   ISO_ARGUMENTS(height_, width_, options_)

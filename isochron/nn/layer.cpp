@@ -58,8 +58,8 @@ std::shared_ptr<Layer> Layer::shared() {
   (void)name();  // the same for both
   std::shared_ptr<Layer> copy = clone();
   if (!copy || typeid(*copy.get()) != typeid(*this)) return nullptr;
-  if (!anchor_.place) anchor_.place = std::make_shared<Layer*>(this);
-  copy->original_.place = anchor_.place;
+  if (!place_) place_ = std::make_shared<Layer*>(this);
+  copy->original_ = place_;
   return shared_ = std::move(copy);
 }
 
@@ -68,8 +68,7 @@ void Layer::share_what_was_built() {
     shared_->take_over(*this);
     shared_->share_what_was_built();  // this may be a copy of the original
   }
-  if (Layer* original = original_.place ? *original_.place : nullptr; original && !original->built_)
-    original->take_over(*this);
+  if (const auto original = original_.lock(); original && !(*original)->built_) (*original)->take_over(*this);
 }
 
 void Layer::take_over(const Layer& built) {

@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "isochron/base/not_copied.h"
 #include "isochron/base/options.h"
 #include "isochron/nn/initializers.h"
 #include "isochron/nn/symbolic.h"
@@ -215,21 +216,6 @@ class Layer : public std::enable_shared_from_this<Layer> {
   std::shared_ptr<Layer> shared();
   void share_what_was_built();
   void take_over(const Layer& built);
-  // The way from the copy to the original, which may be gone. No other copy has it.
-  struct Original {
-    Original() = default;
-    Original(const Original&) {}
-    Original& operator=(const Original&) { return *this; }
-    std::shared_ptr<Layer*> place;
-  };
-  struct Anchor : Original {
-    Anchor() = default;
-    Anchor(const Anchor&) = default;
-    Anchor& operator=(const Anchor&) = default;
-    ~Anchor() {
-      if (place) *place = nullptr;
-    }
-  };
 
   mutable std::string name_;
   std::vector<Weight> weights_;
@@ -240,10 +226,10 @@ class Layer : public std::enable_shared_from_this<Layer> {
   bool built_ = false;
   bool trainable_ = true;
   bool mixed_ = false;
-  bool own_policy_ = false;        // said by its options: stays when that of the model is set
-  std::shared_ptr<Layer> shared_;  // the copy that models hold
-  Original original_;              // of such a copy
-  Anchor anchor_;                  // of the original
+  bool own_policy_ = false;                    // said by its options: stays when that of the model is set
+  std::shared_ptr<Layer> shared_;              // the copy that models hold
+  NotCopied<std::shared_ptr<Layer*>> place_;   // where a layer is that has such a copy
+  NotCopied<std::weak_ptr<Layer*>> original_;  // of such a copy: where it was made, until that layer is gone
   size_t symbolic_calls_ = 0;
 };
 

@@ -7,7 +7,6 @@
 
 #include "isochron/base/names.h"
 #include "isochron/nn/hashing.h"
-#include "isochron/nn/known_indices.h"
 #include "isochron/ops/ops.h"
 
 namespace isochron {
@@ -260,12 +259,8 @@ CategoryEncoding::CategoryEncoding(int64_t num_tokens, CategoryEncodingOptions o
 Tensor CategoryEncoding::call(const Tensor& x, const CallContext&) {
   if (!is_integral(x.dtype()) && !is_floating(x.dtype()))
     fail<DTypeError>("CategoryEncoding", "takes indices, got {}", x.dtype());
-  if (const auto bad = first_outside(x, num_tokens_))
-    fail<ValueError>("CategoryEncoding", "indices must be in [0, {}), got {} at row {}", num_tokens_, bad->value,
-                     bad->row);
-  Tensor indices = cast(x, DType::int64);
   // one_hot() gives zeros for an index outside, gather() refuses it.
-  if (!values_known(x)) indices = indices + gather(zeros({num_tokens_}, DType::int64), indices);
+  Tensor indices = gather(arange(num_tokens_), cast(x, DType::int64), 0, "CategoryEncoding");
   if (options_.output_mode == "one_hot") {
     // An axis of extent 1 is the one the vector takes.
     if (indices.rank() > 1 && indices.shape()[-1] == 1) indices = squeeze(indices, {-1});

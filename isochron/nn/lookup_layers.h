@@ -121,8 +121,7 @@ struct CategoryEncodingOptions {
 ISO_OPTIONS(CategoryEncodingOptions, output_mode, name)
 
 // Indices as vectors: (batch, n) -> (batch, num_tokens) for multi_hot and count, (…, num_tokens) for one_hot.
-// ValueError names one outside [0, num_tokens) and its row; inside a plan, where values are not known, it is gather's
-// IndexError.
+// One outside [0, num_tokens) is an IndexError when the result is computed, which names it and its position.
 class CategoryEncoding : public Layer {
  public:
   // ValueError unless num_tokens is positive and the mode is known.

@@ -105,6 +105,8 @@ DecisionMetric::DecisionMetric(const char* kind, const char* wrong, DecisionOpti
   for (const auto& [option, value] : {std::pair("top_k", options_.top_k), std::pair("class_id", options_.class_id)})
     if (value && *value < (option == std::string_view("top_k") ? 1 : 0))
       fail<ValueError>(kind, "{} must not be {}", option, *value);
+  for (const double threshold : options_.thresholds)
+    if (!(threshold >= 0 && threshold <= 1)) fail<ValueError>(kind, "thresholds must be in [0, 1], got {}", threshold);
   const auto counters = static_cast<int64_t>(std::max<size_t>(1, options_.thresholds.size()));
   true_positives_ = add_variable("true_positives", {counters});
   mistakes_ = add_variable(wrong, {counters});

@@ -27,6 +27,7 @@
 
 #include "isochron/nn/given_callbacks.h"
 #include "isochron/nn/layer.h"
+#include "isochron/nn/logs.h"
 #include "isochron/nn/loss.h"
 #include "isochron/nn/metric.h"
 #include "isochron/nn/per_output.h"
@@ -124,9 +125,6 @@ struct PredictOptions {
   int verbose = 0;
   GivenCallbacks callbacks = {};  // their on_predict_… hooks
 };
-
-// Loss and metrics by name, in the order in which they were declared.
-using Logs = std::vector<std::pair<std::string, double>>;
 
 struct ModelOptions {
   std::string name = {};

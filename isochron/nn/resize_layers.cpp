@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "isochron/base/names.h"
+#include "isochron/nn/resize_images.h"
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/shape_ops.h"
 
@@ -39,15 +39,19 @@ Tensor enlarge_linearly(const Tensor& x, int axis, int64_t factor) {
   return reshape(stack(phases, axis + 1), dims);
 }
 
+// What needs no matrix, along any number of axes.
+bool simple(const std::string& interpolation) { return interpolation == "nearest" || interpolation == "bilinear"; }
+
 }  // namespace
 
 UpSampling::UpSampling(std::string class_name, size_t axes, const Sizes& size, const UpSamplingOptions& options)
     : SpatialLayer(std::move(class_name), axes, options.data_format, options.name),
       size_(sizes("size", size)),
       options_(options) {
-  if (options.interpolation != "bilinear" && options.interpolation != "nearest")
-    fail<ValueError>(this->class_name(), "unknown interpolation \"{}\"{}", options.interpolation,
-                     did_you_mean(options.interpolation, {"nearest", "bilinear"}));
+  check_interpolation(this->class_name(), options.interpolation);
+  if (axes != 2 && !simple(options.interpolation))
+    fail<ValueError>(this->class_name(), "interpolation must be \"nearest\" or \"bilinear\", got \"{}\"",
+                     options.interpolation);
 }
 
 Tensor enlarged(const Tensor& x, const Extents& factors, bool linear) {
@@ -60,7 +64,8 @@ Tensor enlarged(const Tensor& x, const Extents& factors, bool linear) {
 }
 
 Tensor UpSampling::call_channels_last(const Tensor& x) {
-  return enlarged(x, size_, options_.interpolation == "bilinear");
+  if (simple(options_.interpolation)) return enlarged(x, size_, options_.interpolation == "bilinear");
+  return resize_images(x, x.shape()[1] * size_[0], x.shape()[2] * size_[1], options_.interpolation);
 }
 
 Padding::Widths Borders::of(const std::string& layer, size_t axes) const {

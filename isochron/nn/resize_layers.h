@@ -15,7 +15,7 @@ namespace isochron {
 Tensor enlarged(const Tensor& x, const Extents& factors, bool linear);
 
 struct UpSamplingOptions {
-  std::string interpolation = "nearest";  // or "bilinear": linear along every spatial axis
+  std::string interpolation = "nearest";  // or "bilinear": linear along every spatial axis; of images more: Resizing's
   std::string data_format = "channels_last";
   std::string name = {};
 };

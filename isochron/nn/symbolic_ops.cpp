@@ -19,7 +19,7 @@ struct Entry {
 template <Tensor (*op)(const Operand&, const Operand&)>
 Tensor binary(Inputs x, const Arguments& a) {
   if (x.size() == 2) return op(x[0], x[1]);
-  const double number = a.numbers.empty() ? 0 : a.numbers[0];
+  const Operand number = a.integers.empty() ? Operand(a.numbers.at(0)) : Operand(a.integers[0]);
   return a.flag ? op(number, x[0]) : op(x[0], number);
 }
 
@@ -34,6 +34,10 @@ Tensor binary(Inputs x, const Arguments& a) {
 const Entry kTable[] = {
     UNARY(neg),
     UNARY(abs),
+    UNARY(sign),
+    UNARY(floor),
+    UNARY(ceil),
+    UNARY(round),
     UNARY(square),
     UNARY(sqrt),
     UNARY(rsqrt),
@@ -41,27 +45,47 @@ const Entry kTable[] = {
     UNARY(exp),
     UNARY(log),
     UNARY(log1p),
+    UNARY(expm1),
     UNARY(sin),
     UNARY(cos),
     UNARY(tanh),
     UNARY(sigmoid),
+    UNARY(erf),
     UNARY(relu),
     UNARY(elu),
+    UNARY(selu),
     UNARY(gelu),
     UNARY(silu),
     UNARY(softplus),
-    UNARY(softmax),
+    UNARY(logical_not),
     UNARY(stop_gradient),
     REDUCE(sum),
     REDUCE(mean),
+    REDUCE(prod),
     REDUCE(max),
+    REDUCE(min),
+    REDUCE(any),
+    REDUCE(all),
+    REDUCE(var),
+    REDUCE(std),
+    REDUCE(logsumexp),
     {"add", binary<add>, 1, 2},
     {"sub", binary<sub>, 1, 2},
     {"mul", binary<mul>, 1, 2},
     {"div", binary<div>, 1, 2},
+    {"floor_div", binary<floor_div>, 1, 2},
+    {"mod", binary<mod>, 1, 2},
     {"pow", binary<pow>, 1, 2},
     {"minimum", binary<minimum>, 1, 2},
     {"maximum", binary<maximum>, 1, 2},
+    {"equal", binary<equal>, 1, 2},
+    {"not_equal", binary<not_equal>, 1, 2},
+    {"less", binary<less>, 1, 2},
+    {"less_equal", binary<less_equal>, 1, 2},
+    {"greater", binary<greater>, 1, 2},
+    {"greater_equal", binary<greater_equal>, 1, 2},
+    {"logical_and", binary<logical_and>, 1, 2},
+    {"logical_or", binary<logical_or>, 1, 2},
     {"matmul", [](Inputs x, const Arguments&) { return matmul(x[0], x[1]); }, 2, 2},
     {"concat",
      [](Inputs x, const Arguments& a) {
@@ -86,6 +110,19 @@ const Entry kTable[] = {
        return slice(x[0], third(0), third(1), third(2));
      },
      1, 1},
+    {"where",
+     [](Inputs x, const Arguments& a) {
+       if (x.size() == 3) return where(x[0], x[1], x[2]);
+       return a.flag ? where(x[0], a.numbers.at(0), x[1]) : where(x[0], x[1], a.numbers.at(0));
+     },
+     2, 3},
+    {"argmax", [](Inputs x, const Arguments& a) { return argmax(x[0], a.integers.at(0), a.flag); }, 1, 1},
+    {"argmin", [](Inputs x, const Arguments& a) { return argmin(x[0], a.integers.at(0), a.flag); }, 1, 1},
+    {"softmax", [](Inputs x, const Arguments& a) { return softmax(x[0], a.integers.empty() ? -1 : a.integers[0]); }, 1,
+     1},
+    {"log_softmax", [](Inputs x, const Arguments& a) { return log_softmax(x[0], a.integers.at(0)); }, 1, 1},
+    {"leaky_relu", [](Inputs x, const Arguments& a) { return leaky_relu(x[0], a.numbers.at(0)); }, 1, 1},
+    {"one_hot", [](Inputs x, const Arguments& a) { return one_hot(x[0], a.integers.at(0)); }, 1, 1},
     {"cast", [](Inputs x, const Arguments& a) { return cast(x[0], a.dtype.value()); }, 1, 1},
     {"clip", [](Inputs x, const Arguments& a) { return clip(x[0], a.numbers.at(0), a.numbers.at(1)); }, 1, 1},
 };
@@ -111,12 +148,14 @@ Operation::Operation(const std::string& op, OperationArguments arguments, LayerO
 std::vector<Tensor> Operation::call_many(const std::vector<Tensor>& inputs, const CallContext&) {
   const Entry& entry = entry_of(op_);
   if (inputs.size() < entry.least || inputs.size() > entry.most ||
-      (inputs.size() == 1 && entry.most == 2 && entry.least == 1 && arguments_.numbers.empty()))
+      (inputs.size() == 1 && entry.most == 2 && entry.least == 1 && arguments_.numbers.empty() &&
+       arguments_.integers.empty()))
     fail<ValueError>("Operation", "\"{}\" does not take {} inputs", op_, inputs.size());
   return {run_(inputs, arguments_)};
 }
 
 SymbolicTensor detail::symbolic_op(const char* op, std::vector<SymbolicTensor> inputs, OperationArguments arguments) {
+  if (inputs.empty()) fail<ValueError>(op, "needs at least one input");
   return Operation(op, std::move(arguments))(inputs)[0];
 }
 

@@ -62,7 +62,7 @@ Tensor of_labels(const char* loss, const Tensor& rows, const Tensor& target, con
   const Tensor weight = weights_of_classes(loss, rows, o);
   const Tensor counts = not_equal(target, o.ignore_index), labels = where(counts, target, 0);
   Tensor share = cast(counts, rows.dtype());
-  if (weight.defined()) share = share * gather(weight, labels);
+  if (weight.defined()) share = share * gather(weight, labels, 0, loss);
   const Tensor values = where(counts, pick(labels, share), 0);
   return o.reduction == LossReduction::mean ? sum(values) / sum(share) : torch_reduced(loss, values, o.reduction);
 }
@@ -130,7 +130,7 @@ Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target, const Cla
   const int64_t classes = rows.shape()[-1];
   return of_labels("nll_loss", rows, target, o, [&](const Tensor& labels, const Tensor& share) {
     // Picking from the list of classes refuses what is none.
-    const Tensor known = gather(arange(classes), labels);
+    const Tensor known = gather(arange(classes), labels, 0, "nll_loss");
     return -sum(where(one_hot(known, classes, DType::boolean), rows, 0), {-1}) * share;
   });
 }

@@ -28,8 +28,6 @@ const Op& kIota = register_op({.name = "iota",
                                },
                                .no_gradient = "it has no inputs"});
 
-constexpr int64_t kMostElements = int64_t{1} << 40;  // of arange
-
 Tensor iota(int64_t count, DType dtype) {
   return apply(kIota, std::initializer_list<Tensor>{}, {{"count", count}, {"dtype", static_cast<int64_t>(dtype)}});
 }
@@ -82,7 +80,7 @@ Tensor integer_range(int64_t start, int64_t stop, int64_t step, std::optional<DT
   if (up ? start < stop : start > stop) {
     const auto from = static_cast<uint64_t>(start), to = static_cast<uint64_t>(stop), by = static_cast<uint64_t>(step);
     const uint64_t steps = ((up ? to - from : from - to) - 1) / (up ? by : -by);
-    if (steps >= uint64_t{kMostElements})
+    if (steps >= uint64_t{kLongestRange})
       fail<ValueError>("arange", "{} to {} by {} would have {} elements", start, stop, step, steps + 1);
     count = static_cast<int64_t>(steps) + 1;
     for (const int64_t end : {start, static_cast<int64_t>(from + steps * by)})
@@ -119,7 +117,7 @@ Tensor arange(double start, double stop, double step, std::optional<DType> wante
     return detail::integer_range(static_cast<int64_t>(start), static_cast<int64_t>(stop), static_cast<int64_t>(step),
                                  dtype);
   const double wide_count = std::ceil((stop - start) / step);
-  if (wide_count > static_cast<double>(kMostElements))
+  if (wide_count > static_cast<double>(kLongestRange))
     fail<ValueError>("arange", "{} to {} by {} would have {} elements", start, stop, step, wide_count);
   const auto count = static_cast<int64_t>(std::max(wide_count, 0.0));
   if (!is_floating(dtype)) return cast(iota(count, DType::float64) * step + start, dtype);

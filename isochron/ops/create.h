@@ -163,6 +163,7 @@ Tensor arange(A start, B stop, C step = 1, std::optional<DType> dtype = {}) {
                                dtype);
 }
 Tensor arange(int64_t stop);
+constexpr int64_t kLongestRange = int64_t{1} << 40;  // elements
 Tensor linspace(double start, double stop, int64_t count, DType dtype = DType::float32);
 Tensor eye(int64_t rows, int64_t columns = -1, DType dtype = DType::float32);
 

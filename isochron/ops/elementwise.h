@@ -78,6 +78,9 @@ inline Tensor operator/(const Operand& a, const Operand& b) { return div(a, b); 
 inline Tensor operator%(const Operand& a, const Operand& b) { return mod(a, b); }
 inline Tensor operator-(const Operand& x) { return neg(x); }
 inline Tensor operator!(const Operand& x) { return logical_not(x); }
+// Element by element, as all of these: `if (same_elements(a, b))` compares tensors as a whole.
+inline Tensor operator==(const Operand& a, const Operand& b) { return equal(a, b); }
+inline Tensor operator!=(const Operand& a, const Operand& b) { return not_equal(a, b); }
 inline Tensor operator<(const Operand& a, const Operand& b) { return less(a, b); }
 inline Tensor operator<=(const Operand& a, const Operand& b) { return less_equal(a, b); }
 inline Tensor operator>(const Operand& a, const Operand& b) { return greater(a, b); }

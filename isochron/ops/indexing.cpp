@@ -14,7 +14,9 @@ int axis_of(const Attributes& attributes) { return static_cast<int>(attributes.g
 
 // The shape of gather(x, indices, axis).
 Shape gathered(const RuleContext& c) {
-  if (!is_integral(c.dtype(1))) fail<DTypeError>(c.op, "indices must be integers, got {}", c.dtype(1));
+  if (!is_integral(c.dtype(1)))
+    fail<DTypeError>(c.attributes.get_or<std::string>("named", std::string(c.op)), "indices must be integers, got {}",
+                     c.dtype(1));
   const int axis = axis_of(c.attributes);
   std::vector<int64_t> dims(c.shape(0).begin(), c.shape(0).begin() + axis);
   dims.insert(dims.end(), c.shape(1).begin(), c.shape(1).end());
@@ -71,21 +73,22 @@ const Op& kScatterAdd =
 
 }  // namespace
 
-Tensor gather(const Operand& x, const Tensor& indices, int64_t axis) {
+Tensor gather(const Operand& x, const Tensor& indices, int64_t axis, const char* named) {
   const Tensor t = x.tensor();
-  return apply(kGather, {t, indices}, {{"axis", int64_t{normalize_axis("gather", axis, t.rank())}}}, x.where());
+  Attributes attributes{{"axis", int64_t{normalize_axis(named, axis, t.rank())}}};
+  if (std::string_view(named) != kGather.name) attributes.set("named", std::string(named));
+  return apply(kGather, {t, indices}, std::move(attributes), x.where());
 }
 
-Tensor embedding(const Tensor& table, const Tensor& tokens, bool lazy_updates) {
-  if (table.rank() != 2) fail<ShapeError>("embedding", "needs a table (tokens, features), got {}", table.shape());
-  Attributes attributes{{"axis", int64_t{0}}};
+Tensor embedding(const Tensor& table, const Tensor& tokens, bool lazy_updates, const char* named) {
+  if (table.rank() != 2) fail<ShapeError>(named, "needs a table (tokens, features), got {}", table.shape());
+  Attributes attributes{{"axis", int64_t{0}}, {"named", std::string(named)}};
   if (lazy_updates) attributes.set("lazy", true);
   return apply(kGather, {table, tokens}, std::move(attributes));
 }
 
 Tensor take(const Operand& x, const Tensor& indices) {
-  if (!is_integral(indices.dtype())) fail<DTypeError>("take", "indices must be integers, got {}", indices.dtype());
-  return gather(Operand(reshape(x, {-1}), x.where()), indices, 0);
+  return gather(Operand(reshape(x, {-1}), x.where()), indices, 0, "take");
 }
 
 Tensor take_along_axis(const Operand& x, const Tensor& indices, int64_t axis) {
@@ -100,8 +103,8 @@ Tensor take_along_axis(const Operand& x, const Tensor& indices, int64_t axis) {
       fail<ShapeError>("take_along_axis", "indices for x {} along axis {} must be {}, got {}", t.shape(), along, shape,
                        indices.shape());
   // Picking from 0, 1, 2, … first finds an index outside the axis.
-  Tensor place =
-      broadcast_to(gather(arange(t.shape()[along]), indices), shape) * t.shape().elements(along + 1, t.rank());
+  Tensor place = broadcast_to(gather(arange(t.shape()[along]), indices, 0, "take_along_axis"), shape) *
+                 t.shape().elements(along + 1, t.rank());
   for (int i = 0; i < t.rank(); ++i) {
     if (i == along) continue;
     std::vector<int64_t> line(static_cast<size_t>(t.rank()), 1);
@@ -121,8 +124,7 @@ Tensor one_hot(const Operand& indices, int64_t depth, DType dtype) {
   const Tensor t = indices.tensor(DType::int64);
   if (!is_integral(t.dtype())) fail<DTypeError>("one_hot", "indices must be integers, got {}", t.dtype());
   if (depth < 0) fail<ValueError>("one_hot", "depth must not be negative, got {}", depth);
-  constexpr int64_t kDeepest = int64_t{1} << 40;
-  if (depth > kDeepest) fail<ValueError>("one_hot", "depth must be at most {}, got {}", kDeepest, depth);
+  if (depth > kLongestRange) fail<ValueError>("one_hot", "depth must be at most {}, got {}", kLongestRange, depth);
   const Tensor column = expand_dims(Operand(cast(t, DType::int64), indices.where()), -1);
   return cast(equal(column, arange(depth)), dtype);
 }

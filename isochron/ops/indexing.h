@@ -6,7 +6,7 @@
 //   take_along_axis(q, actions, 1);            // (B, A), (B, 1) -> (B, 1): in each row the one that was picked
 //
 // Indices are int32, int64 or uint8. One outside its axis is found when the plan runs: IndexError naming the position,
-// the value and the range.
+// the value, the range, and the op, or whoever calls it with a name of his own.
 #pragma once
 
 #include "isochron/ops/operand.h"
@@ -14,10 +14,10 @@
 namespace isochron {
 
 // Slices of x along `axis`; the axes of `indices` stand in its place.
-Tensor gather(const Operand& x, const Tensor& indices, int64_t axis = 0);
+Tensor gather(const Operand& x, const Tensor& indices, int64_t axis = 0, const char* named = "gather");
 // Rows of a table, (V, D), for tokens of any shape. With lazy updates every optimizer leaves rows that a step does not
 // use alone, state and all; otherwise only those do whose result is the same.
-Tensor embedding(const Tensor& table, const Tensor& tokens, bool lazy_updates = false);
+Tensor embedding(const Tensor& table, const Tensor& tokens, bool lazy_updates = false, const char* named = "embedding");
 // Elements of the flattened x.
 Tensor take(const Operand& x, const Tensor& indices);
 // Along one axis an element for each index, which stands where the element is to come from on all other axes, as in

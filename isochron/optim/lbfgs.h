@@ -31,6 +31,7 @@ struct LBFGSOptions {
 class LBFGS : public Optimizer {
  public:
   explicit LBFGS(const Parameters& parameters, LBFGSOptions options = {});
+  LBFGS(const Parameters& parameters, double lr) : LBFGS(parameters, LBFGSOptions{.lr = lr}) {}
   using Optimizer::step;
   // The loss before the step.
   Tensor step(const std::function<Tensor()>& closure) override;

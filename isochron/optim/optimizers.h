@@ -1,6 +1,7 @@
 // The optimizers of Keras 3, with its names, arguments (in its order), defaults and formulas.
 //
 //   iso::SGD({.learning_rate = 0.01, .momentum = 0.9, .nesterov = true});
+//   iso::SGD(0.01, 0.9, true);                                   // the same by place
 //   iso::Adam({.learning_rate = 1e-3, .amsgrad = true, .global_clipnorm = 1.0});
 //   iso::AdamW({.learning_rate = iso::CosineDecay({.initial_learning_rate = 1e-3, .decay_steps = 1000})});
 //
@@ -39,6 +40,8 @@ class SGD : public FusedOptimizer {
  public:
   explicit SGD(SGDOptions options = {});
   explicit SGD(LearningRate rate) : SGD(SGDOptions{.learning_rate = std::move(rate)}) {}
+  SGD(LearningRate rate, double momentum, bool nesterov = false)
+      : SGD(SGDOptions{std::move(rate), momentum, nesterov}) {}
   ISO_ARGUMENTS(options_)
 
  private:
@@ -59,6 +62,8 @@ class RMSprop : public FusedOptimizer {
  public:
   explicit RMSprop(RMSpropOptions options = {});
   explicit RMSprop(LearningRate rate) : RMSprop(RMSpropOptions{.learning_rate = std::move(rate)}) {}
+  RMSprop(LearningRate rate, double rho, double momentum = 0.0, double epsilon = 1e-7)
+      : RMSprop(RMSpropOptions{std::move(rate), rho, momentum, epsilon}) {}
   ISO_ARGUMENTS(options_)
 
  private:
@@ -79,6 +84,8 @@ class Adam : public FusedOptimizer {
  public:
   explicit Adam(AdamOptions options = {});
   explicit Adam(LearningRate rate) : Adam(AdamOptions{.learning_rate = std::move(rate)}) {}
+  Adam(LearningRate rate, double beta_1, double beta_2 = 0.999, double epsilon = 1e-7, bool amsgrad = false)
+      : Adam(AdamOptions{std::move(rate), beta_1, beta_2, epsilon, amsgrad}) {}
   ISO_ARGUMENTS(options_)
 
  private:
@@ -99,6 +106,9 @@ class AdamW : public FusedOptimizer {
  public:
   explicit AdamW(AdamWOptions options = {});
   explicit AdamW(LearningRate rate) : AdamW(AdamWOptions{.learning_rate = std::move(rate)}) {}
+  AdamW(LearningRate rate, double weight_decay, double beta_1 = 0.9, double beta_2 = 0.999, double epsilon = 1e-7,
+        bool amsgrad = false)
+      : AdamW(AdamWOptions{std::move(rate), weight_decay, beta_1, beta_2, epsilon, amsgrad}) {}
   ISO_ARGUMENTS(options_)
 
  private:
@@ -118,6 +128,8 @@ class Adamax : public FusedOptimizer {
  public:
   explicit Adamax(AdamaxOptions options = {});
   explicit Adamax(LearningRate rate) : Adamax(AdamaxOptions{.learning_rate = std::move(rate)}) {}
+  Adamax(LearningRate rate, double beta_1, double beta_2 = 0.999, double epsilon = 1e-7)
+      : Adamax(AdamaxOptions{std::move(rate), beta_1, beta_2, epsilon}) {}
   ISO_ARGUMENTS(options_)
 
  private:
@@ -129,6 +141,8 @@ class Nadam : public FusedOptimizer {
  public:
   explicit Nadam(NadamOptions options = {});
   explicit Nadam(LearningRate rate) : Nadam(NadamOptions{.learning_rate = std::move(rate)}) {}
+  Nadam(LearningRate rate, double beta_1, double beta_2 = 0.999, double epsilon = 1e-7)
+      : Nadam(NadamOptions{std::move(rate), beta_1, beta_2, epsilon}) {}
   ISO_ARGUMENTS(options_)
 
  private:
@@ -147,6 +161,8 @@ class Adagrad : public FusedOptimizer {
  public:
   explicit Adagrad(AdagradOptions options = {});
   explicit Adagrad(LearningRate rate) : Adagrad(AdagradOptions{.learning_rate = std::move(rate)}) {}
+  Adagrad(LearningRate rate, double initial_accumulator_value, double epsilon = 1e-7)
+      : Adagrad(AdagradOptions{std::move(rate), initial_accumulator_value, epsilon}) {}
   ISO_ARGUMENTS(options_)
 
  private:
@@ -165,6 +181,8 @@ class Adadelta : public FusedOptimizer {
  public:
   explicit Adadelta(AdadeltaOptions options = {});
   explicit Adadelta(LearningRate rate) : Adadelta(AdadeltaOptions{.learning_rate = std::move(rate)}) {}
+  Adadelta(LearningRate rate, double rho, double epsilon = 1e-7)
+      : Adadelta(AdadeltaOptions{std::move(rate), rho, epsilon}) {}
   ISO_ARGUMENTS(options_)
 
  private:
@@ -183,6 +201,7 @@ class Lion : public FusedOptimizer {
  public:
   explicit Lion(LionOptions options = {});
   explicit Lion(LearningRate rate) : Lion(LionOptions{.learning_rate = std::move(rate)}) {}
+  Lion(LearningRate rate, double beta_1, double beta_2 = 0.99) : Lion(LionOptions{std::move(rate), beta_1, beta_2}) {}
   ISO_ARGUMENTS(options_)
 
  private:
@@ -223,6 +242,8 @@ class Lamb : public Optimizer {
  public:
   explicit Lamb(LambOptions options = {});
   explicit Lamb(LearningRate rate) : Lamb(LambOptions{.learning_rate = std::move(rate)}) {}
+  Lamb(LearningRate rate, double beta_1, double beta_2 = 0.999, double epsilon = 1e-7)
+      : Lamb(LambOptions{std::move(rate), beta_1, beta_2, epsilon}) {}
   ISO_ARGUMENTS(options_)
 
  protected:

@@ -1,7 +1,8 @@
 // Learning rates that change with the step.
 //
 //   iso::Adam optimizer({.learning_rate = iso::CosineDecay({.initial_learning_rate = 0.1, .decay_steps = 1000})});
-//   iso::SGD other(iso::LambdaSchedule([](iso::Tensor step) { return 0.1 / (step + 1.0); }));
+//   iso::Adam same(iso::CosineDecay(0.1, 1000));                  // the first arguments also by their place, as in
+//   Keras iso::SGD other(iso::LambdaSchedule([](iso::Tensor step) { return 0.1 / (step + 1.0); }));
 //   iso::ExponentialDecay({.initial_learning_rate = 0.1, .decay_steps = 30, .decay_rate = 0.5}).value_at(60);  // 0.025
 //
 // A schedule is evaluated in the graph, in float64, from the optimizer's int64 iteration count, so it works the same in
@@ -43,6 +44,8 @@ ISO_OPTIONS(ExponentialDecayOptions, initial_learning_rate, decay_steps, decay_r
 class ExponentialDecay final : public Schedule {
  public:
   explicit ExponentialDecay(ExponentialDecayOptions options);
+  ExponentialDecay(double initial_learning_rate, int64_t decay_steps, double decay_rate, bool staircase = false)
+      : ExponentialDecay(ExponentialDecayOptions{initial_learning_rate, decay_steps, decay_rate, staircase}) {}
   ISO_ARGUMENTS(options_)
   Tensor at(const Tensor& step) const override;
 
@@ -61,6 +64,8 @@ ISO_OPTIONS(InverseTimeDecayOptions, initial_learning_rate, decay_steps, decay_r
 class InverseTimeDecay final : public Schedule {
  public:
   explicit InverseTimeDecay(InverseTimeDecayOptions options);
+  InverseTimeDecay(double initial_learning_rate, int64_t decay_steps, double decay_rate, bool staircase = false)
+      : InverseTimeDecay(InverseTimeDecayOptions{initial_learning_rate, decay_steps, decay_rate, staircase}) {}
   ISO_ARGUMENTS(options_)
   Tensor at(const Tensor& step) const override;
 
@@ -77,6 +82,8 @@ ISO_OPTIONS(PiecewiseConstantDecayOptions, boundaries, values)
 class PiecewiseConstantDecay final : public Schedule {
  public:
   explicit PiecewiseConstantDecay(PiecewiseConstantDecayOptions options);
+  PiecewiseConstantDecay(std::vector<int64_t> boundaries, std::vector<double> values)
+      : PiecewiseConstantDecay(PiecewiseConstantDecayOptions{std::move(boundaries), std::move(values)}) {}
   ISO_ARGUMENTS(options_)
   Tensor at(const Tensor& step) const override;
 
@@ -95,6 +102,9 @@ ISO_OPTIONS(PolynomialDecayOptions, initial_learning_rate, decay_steps, end_lear
 class PolynomialDecay final : public Schedule {
  public:
   explicit PolynomialDecay(PolynomialDecayOptions options);
+  PolynomialDecay(double initial_learning_rate, int64_t decay_steps, double end_learning_rate = 0.0001,
+                  double power = 1.0, bool cycle = false)
+      : PolynomialDecay(PolynomialDecayOptions{initial_learning_rate, decay_steps, end_learning_rate, power, cycle}) {}
   ISO_ARGUMENTS(options_)
   Tensor at(const Tensor& step) const override;
 
@@ -106,13 +116,16 @@ struct CosineDecayOptions {
   double initial_learning_rate = 0.001;
   int64_t decay_steps = 1;
   double alpha = 0.0;  // the end, as a share of the start
-  std::optional<double> warmup_target;
+  std::optional<double> warmup_target = {};
   int64_t warmup_steps = 0;
 };
 ISO_OPTIONS(CosineDecayOptions, initial_learning_rate, decay_steps, alpha, warmup_target, warmup_steps)
 class CosineDecay final : public Schedule {
  public:
   explicit CosineDecay(CosineDecayOptions options);
+  CosineDecay(double initial_learning_rate, int64_t decay_steps, double alpha = 0)
+      : CosineDecay(CosineDecayOptions{
+            .initial_learning_rate = initial_learning_rate, .decay_steps = decay_steps, .alpha = alpha}) {}
   ISO_ARGUMENTS(options_)
   Tensor at(const Tensor& step) const override;
 
@@ -131,6 +144,10 @@ ISO_OPTIONS(CosineDecayRestartsOptions, initial_learning_rate, first_decay_steps
 class CosineDecayRestarts final : public Schedule {
  public:
   explicit CosineDecayRestarts(CosineDecayRestartsOptions options);
+  CosineDecayRestarts(double initial_learning_rate, int64_t first_decay_steps, double t_mul = 2.0, double m_mul = 1.0,
+                      double alpha = 0.0)
+      : CosineDecayRestarts(CosineDecayRestartsOptions{initial_learning_rate, first_decay_steps, t_mul, m_mul, alpha}) {
+  }
   ISO_ARGUMENTS(options_)
   Tensor at(const Tensor& step) const override;
 
@@ -152,6 +169,8 @@ ISO_OPTIONS(OneCycleOptions, max_lr, total_steps, pct_start, anneal_strategy, di
 class OneCycle final : public Schedule {
  public:
   explicit OneCycle(OneCycleOptions options);
+  OneCycle(double max_lr, int64_t total_steps)
+      : OneCycle(OneCycleOptions{.max_lr = max_lr, .total_steps = total_steps}) {}
   ISO_ARGUMENTS(options_)
   Tensor at(const Tensor& step) const override;
 

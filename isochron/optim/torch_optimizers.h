@@ -1,6 +1,7 @@
 // The optimizers of PyTorch, with its names, arguments, defaults and formulas.
 //
 //   iso::optim::SGD optimizer(net.parameters(), {.lr = 0.1, .momentum = 0.9});
+//   iso::optim::Adam other(net.parameters(), 1e-3);
 //   optimizer.zero_grad(); loss.backward(); optimizer.step();
 //   optimizer.add_param_group({.params = head.parameters(), .lr = 0.01});
 //
@@ -25,6 +26,7 @@ ISO_OPTIONS(SGDOptions, lr, momentum, dampening, weight_decay, nesterov)
 class SGD : public FusedOptimizer {
  public:
   explicit SGD(const Parameters& parameters, SGDOptions options = {});
+  SGD(const Parameters& parameters, double lr) : SGD(parameters, SGDOptions{.lr = lr}) {}
   ISO_ARGUMENTS(options_)
   static SGD from_arguments(SGDOptions options) { return SGD(Parameters(), options); }
 
@@ -43,6 +45,7 @@ ISO_OPTIONS(AdamOptions, lr, betas, eps, weight_decay, amsgrad)
 class Adam : public FusedOptimizer {
  public:
   explicit Adam(const Parameters& parameters, AdamOptions options = {});
+  Adam(const Parameters& parameters, double lr) : Adam(parameters, AdamOptions{.lr = lr}) {}
   ISO_ARGUMENTS(options_)
   static Adam from_arguments(AdamOptions options) { return Adam(Parameters(), options); }
 
@@ -61,6 +64,7 @@ ISO_OPTIONS(AdamWOptions, lr, betas, eps, weight_decay, amsgrad)
 class AdamW : public FusedOptimizer {
  public:
   explicit AdamW(const Parameters& parameters, AdamWOptions options = {});
+  AdamW(const Parameters& parameters, double lr) : AdamW(parameters, AdamWOptions{.lr = lr}) {}
   ISO_ARGUMENTS(options_)
   static AdamW from_arguments(AdamWOptions options) { return AdamW(Parameters(), options); }
 
@@ -80,6 +84,7 @@ ISO_OPTIONS(RMSpropOptions, lr, alpha, eps, weight_decay, momentum, centered)
 class RMSprop : public FusedOptimizer {
  public:
   explicit RMSprop(const Parameters& parameters, RMSpropOptions options = {});
+  RMSprop(const Parameters& parameters, double lr) : RMSprop(parameters, RMSpropOptions{.lr = lr}) {}
   ISO_ARGUMENTS(options_)
   static RMSprop from_arguments(RMSpropOptions options) { return RMSprop(Parameters(), options); }
 
@@ -97,6 +102,7 @@ ISO_OPTIONS(AdamaxOptions, lr, betas, eps, weight_decay)
 class Adamax : public FusedOptimizer {
  public:
   explicit Adamax(const Parameters& parameters, AdamaxOptions options = {});
+  Adamax(const Parameters& parameters, double lr) : Adamax(parameters, AdamaxOptions{.lr = lr}) {}
   ISO_ARGUMENTS(options_)
   static Adamax from_arguments(AdamaxOptions options) { return Adamax(Parameters(), options); }
 
@@ -115,6 +121,7 @@ ISO_OPTIONS(NAdamOptions, lr, betas, eps, weight_decay, momentum_decay)
 class NAdam : public FusedOptimizer {
  public:
   explicit NAdam(const Parameters& parameters, NAdamOptions options = {});
+  NAdam(const Parameters& parameters, double lr) : NAdam(parameters, NAdamOptions{.lr = lr}) {}
   ISO_ARGUMENTS(options_)
   static NAdam from_arguments(NAdamOptions options) { return NAdam(Parameters(), options); }
 
@@ -133,6 +140,7 @@ ISO_OPTIONS(RAdamOptions, lr, betas, eps, weight_decay, decoupled_weight_decay)
 class RAdam : public FusedOptimizer {
  public:
   explicit RAdam(const Parameters& parameters, RAdamOptions options = {});
+  RAdam(const Parameters& parameters, double lr) : RAdam(parameters, RAdamOptions{.lr = lr}) {}
   ISO_ARGUMENTS(options_)
   static RAdam from_arguments(RAdamOptions options) { return RAdam(Parameters(), options); }
 
@@ -150,6 +158,7 @@ ISO_OPTIONS(AdagradOptions, lr, weight_decay, initial_accumulator_value, eps)
 class Adagrad : public FusedOptimizer {
  public:
   explicit Adagrad(const Parameters& parameters, AdagradOptions options = {});
+  Adagrad(const Parameters& parameters, double lr) : Adagrad(parameters, AdagradOptions{.lr = lr}) {}
   ISO_ARGUMENTS(options_)
   static Adagrad from_arguments(AdagradOptions options) { return Adagrad(Parameters(), options); }
 
@@ -167,6 +176,7 @@ ISO_OPTIONS(AdadeltaOptions, lr, rho, eps, weight_decay)
 class Adadelta : public FusedOptimizer {
  public:
   explicit Adadelta(const Parameters& parameters, AdadeltaOptions options = {});
+  Adadelta(const Parameters& parameters, double lr) : Adadelta(parameters, AdadeltaOptions{.lr = lr}) {}
   ISO_ARGUMENTS(options_)
   static Adadelta from_arguments(AdadeltaOptions options) { return Adadelta(Parameters(), options); }
 

@@ -1,7 +1,7 @@
 // Hooks into training, with Keras' names and moments.
 //
 //   class Stop : public Callback {
-//     void on_epoch_end(int epoch, const Logs& logs) override { if (logs_value(logs, "loss") < 0.1)
+//     void on_epoch_end(int epoch, const Logs& logs) override { if (logs["loss"] < 0.1)
 //     model()->stop_training = true; }
 //   };
 //   model.fit(x, y, {.callbacks = {std::make_shared<Stop>()}});

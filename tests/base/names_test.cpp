@@ -14,6 +14,8 @@ TEST(DidYouMean, NamesTheClosest) {
 
 TEST(DidYouMean, SwappedLettersAreOneMistake) {
   EXPECT_EQ(did_you_mean("rleu", {"elu", "relu", "gelu"}), "; did you mean \"relu\"?");
+  EXPECT_EQ(did_you_mean("rlu", {"elu", "relu", "celu"}), "; did you mean \"relu\"?");
+  EXPECT_EQ(did_you_mean("xyz", {"xabc"}), "; known: xabc");
 }
 
 TEST(DidYouMean, ListsWhatIsKnownWhenNothingIsClose) {

@@ -142,6 +142,34 @@ TEST(AttentionScores, AreThoseOfKeras) {
   }
 }
 
+TEST(MultiHeadAttention, MasksOfQueryValueAndKeyAddUpAsInKeras) {
+  for (const json& one : references()["masks"]) {
+    SCOPED_TRACE(one["masks"].dump() + one["attention_mask"].dump());
+    MultiHeadAttention layer(2, 3, {.dtype = kReal});
+    std::vector<Tensor> inputs;
+    for (const json& input : one["inputs"]) inputs.emplace_back(Variable(tensor_of(input)));
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (!one["masks"][i].is_null()) set_mask(inputs[i], truths_of(one["masks"][i]));
+    const AttentionCall call{.key = inputs.size() > 2 ? inputs[2] : Tensor(),
+                             .attention_mask = truths_of(one["attention_mask"]),
+                             .use_causal_mask = one["causal"].get<bool>()};
+    layer(inputs[0], inputs[1], call);
+    assign_all(layer.trainable_variables(), one["weights"]);
+    GradientTape tape;
+    const Tensor y = layer(inputs[0], inputs[1], call);
+    // Keras rounds the scale to float32.
+    EXPECT_CLOSE(y, tensor_of(one["y"]), 1e-6, 1e-7);
+    EXPECT_CLOSE(layer.run(inputs[0], inputs[1], call).output, y, 1e-9, 1e-9);
+    EXPECT_EQ(mask_of(y).defined(), mask_of(inputs[0]).defined());
+    std::vector<Tensor> sources = inputs;
+    for (const Variable& weight : layer.trainable_variables()) sources.push_back(weight);
+    const std::vector<Tensor> gradients = tape.gradient(sum(y * tensor_of(one["dy"])), sources);
+    ASSERT_EQ(gradients.size(), one["gradients"].size());
+    for (size_t i = 0; i < gradients.size(); ++i)
+      EXPECT_CLOSE(gradients[i], tensor_of(one["gradients"][i]), 1e-5, 1e-6) << "gradient " << i;
+  }
+}
+
 // Kernels have an axis of heads; their fans are those of the products they are, as in Keras.
 TEST(MultiHeadAttention, KernelsStartByTheirFans) {
   MultiHeadAttention attend(8, 40, {.value_dim = 20});

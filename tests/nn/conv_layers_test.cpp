@@ -131,6 +131,7 @@ TEST(ConvLayers, AreNamedAsInKeras) {
 }
 
 TEST(ConvLayers, SayWhatDoesNotFit) {
+  EXPECT_ERROR(Conv2D(4, 3, {.padding = "causal"}), ValueError, "[Conv2D] causal padding is for one spatial axis");
   EXPECT_ERROR(Conv2D(0, 3), ValueError, "filters must be at least 1, got 0");
   EXPECT_ERROR(Conv2D(4, {3, 3, 3}), ValueError, "kernel_size needs 1 or 2 numbers, got (3, 3, 3)");
   EXPECT_ERROR(Conv2D(4, 3, {.strides = 0}), ValueError, "strides must be at least 1");

@@ -20,9 +20,10 @@ TEST(EmbeddingLayer, LooksUpRowsAndMasksPadding) {
   EXPECT_TRUE(same_elements(mask_of(y), tensor({{true, false}, {true, true}})));
   EXPECT_EQ(layer.output_shape({2}), Shape({2, 3}));
   EXPECT_CLOSE(layer(cast(tokens, DType::float32)), y, 0, 0);
-  EXPECT_ERROR(layer(tensor({{5}})).eval(), IndexError, "[Embedding] tokens must be in [0, 5), got 5 at row 0");
-  EXPECT_ERROR(layer(tensor({{1, 2}, {3, 9}})), IndexError, "got 9 at row 1; layer \"" + layer.name() + "\"");
-  EXPECT_ERROR(layer(tensor({{4}}) + 1).eval(), IndexError, "indices must be in [0, 5), got 5");
+  EXPECT_ERROR(layer(tensor({{1, 2}, {3, 9}})).eval(), IndexError,
+               "[Embedding] indices must be in [0, 5), got 9 at position (1, 1)");
+  EXPECT_ERROR(layer(tensor({{4}}) + 1).eval(), IndexError, "[Embedding] indices must be in [0, 5), got 5");
+  EXPECT_ERROR(nn::Embedding(5, 3)(tensor({7})).eval(), IndexError, "[Embedding] indices must be in [0, 5), got 7");
   EXPECT_ERROR(Embedding(0, 3), ValueError, "at least one token");
 }
 

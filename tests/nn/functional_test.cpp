@@ -287,6 +287,44 @@ TEST(SymbolicOps, SliceStackCastAndClip) {
   for (const int64_t batch : {0, -3}) EXPECT_ERROR(stack({left, right}, batch), ValueError, "axis 0 is the batch axis");
 }
 
+// As the same ops on tensors, before and after the model was saved.
+TEST(SymbolicOps, ComputeWhatTheirNamesakesDo) {
+  const Input x({3}), ids({3}, {.dtype = DType::int64});
+  const Tensor v = random_normal({4, 3}, 0, 1, {.seed = 3}).eval(),
+               n = tensor({{1, 0, 2}, {0, 0, 1}, {2, 2, 2}, {1, 1, 0}}, DType::int64);
+  const auto check = [&](const SymbolicTensor& y, const Tensor& expected) {
+    SCOPED_TRACE(y.layer()->name());
+    EXPECT_EQ(y.dtype(), expected.dtype());
+    Model model({x, ids}, y);
+    const std::string path = testing::TempDir() + "symbolic_op.iso";
+    model.save(path);
+    for (const Model& one : {model, *load_model(path)}) {
+      Model run = one;
+      EXPECT_TRUE(same_elements(run(std::vector{v, n})[0].eval(), expected.eval()));
+    }
+  };
+  check(where(x > 0, x, 0.1 * x), where(v > 0, v, 0.1 * v));
+  check(where(x <= 0.5, 2, x), where(v <= 0.5, 2, v));
+  check(where(not_equal(ids, 0), x, -1), where(n != 0, v, -1));
+  check(cast(equal(ids, 2), DType::float32), cast(n == 2, DType::float32));
+  check(logical_or(x < -1, !(x >= 0)), logical_or(v < -1, !(v >= 0)));
+  check(ids * 2 + 1, n * 2 + 1);
+  check(1 - ids % 2, 1 - n % 2);
+  check(ids * 0.5, n * 0.5);
+  check(floor_div(ids, 2), floor_div(n, 2));
+  check(min(x, 1), min(v, 1));
+  check(isochron::std(x, {1}, true), isochron::std(v, {1}, true));
+  check(logsumexp(x, -1), logsumexp(v, -1));
+  check(any(ids > 1, 1), any(n > 1, 1));
+  check(argmax(x, 1), argmax(v, 1));
+  check(argmin(x, 1, true), argmin(v, 1, true));
+  check(softmax(x), softmax(v));
+  check(log_softmax(x, 1), log_softmax(v, 1));
+  check(leaky_relu(x, 0.3), leaky_relu(v, 0.3));
+  check(one_hot(ids, 4), one_hot(n, 4));
+  check(erf(floor(x)), erf(floor(v)));
+}
+
 TEST(Merging, NamesTheShapesOfExamples) {
   const Input a({4}), b({3});
   EXPECT_ERROR(Add()({a, b}), ShapeError,

@@ -54,6 +54,7 @@ TEST(Dense, IsAMatrixProductWithBiasAndActivation) {
   EXPECT_CLOSE(dense(tensor({{1.f, 2.f, 3.f}, {0.f, 1.f, 1.f}})), tensor({{2.f, 2.f}, {0.f, 0.f}}), 0, 0);
   EXPECT_EQ(dense.weights().size(), 2u);
   EXPECT_EQ(dense.count_params(), 8);
+  EXPECT_NE(Dense(2, "relu").get_config().find("\"relu\""), std::string::npos);
   EXPECT_EQ(dense.kernel().name(), dense.name() + "/kernel");
   EXPECT_EQ(dense.output_shape({5, 3}), Shape({5, 2}));
 }
@@ -63,7 +64,7 @@ TEST(Dense, SaysWhatDoesNotFit) {
   EXPECT_ERROR(Dense(4, {.activation = "rleu"}), ValueError, "did you mean \"relu\"?");
   Dense dense(4, {.name = "hidden"});
   EXPECT_ERROR(dense.input_shape(), StateError, "layer \"hidden\" has not been built");
-  EXPECT_ERROR(dense(zeros({7})), ShapeError, "put Flatten() or Reshape() before it");
+  EXPECT_ERROR(dense(zeros({7})), ShapeError, "got examples of shape (); put Flatten() or Reshape() before it");
   EXPECT_ERROR(dense(scalar(1)), ShapeError, "got a scalar");
   dense(zeros({2, 100}));
   EXPECT_ERROR(dense(zeros({2, 784})), ShapeError, "has 784 features, layer \"hidden\" was built for 100");

@@ -213,6 +213,7 @@ TEST(Metrics, SayWhatDoesNotFit) {
   EXPECT_EQ(AnyMetric("AUC").resolve(spec, spec)->name(), "auc");
   EXPECT_EQ(AnyMetric("TopKCategoricalAccuracy").resolve(spec, spec)->name(), "top_k_categorical_accuracy");
   EXPECT_ERROR(AnyMetric("acuracy").resolve(spec, spec), ValueError, "did you mean \"accuracy\"?");
+  EXPECT_ERROR(Precision({.thresholds = {0.5, 1.5}}), ValueError, "[precision] thresholds must be in [0, 1], got 1.5");
   EXPECT_ERROR(Precision({.top_k = 0}), ValueError, "top_k must not be 0");
   EXPECT_ERROR(Recall({.class_id = 4}).update(zeros({2, 4}), zeros({2, 4}), {}), ValueError,
                "class_id 4 is not among 4 columns");

@@ -21,12 +21,16 @@ TEST(ImageLayers, ComputeAsKerasDoes) {
   for (const auto& entry : keras()["layers"]) {
     SCOPED_TRACE(entry["layer"].get<std::string>() + entry["config"].dump());
     const int64_t height = entry["size"][0], width = entry["size"][1];
-    const AnyLayer layer =
-        entry["layer"] == "CenterCrop"
-            ? AnyLayer(CenterCrop(height, width))
-            : AnyLayer(Resizing(height, width,
-                                {.interpolation = entry["config"].value("interpolation", "bilinear"),
-                                 .crop_to_aspect_ratio = entry["config"].value("crop_to_aspect_ratio", false)}));
+    const auto& config = entry["config"];
+    const std::string interpolation = config.value("interpolation", "bilinear");
+    const AnyLayer layer = entry["layer"] == "CenterCrop" ? AnyLayer(CenterCrop(height, width))
+                           : entry["layer"] == "UpSampling2D"
+                               ? AnyLayer(UpSampling2D({height, width}, {.interpolation = interpolation}))
+                               : AnyLayer(Resizing(height, width,
+                                                   {.interpolation = interpolation,
+                                                    .crop_to_aspect_ratio = config.value("crop_to_aspect_ratio", false),
+                                                    .pad_to_aspect_ratio = config.value("pad_to_aspect_ratio", false),
+                                                    .fill_value = config.value("fill_value", 0.0)}));
     EXPECT_CLOSE((*layer.get())(images()), tensor_of(entry["output"]), 1e-5, 1e-3);
   }
   for (const auto& entry : keras()["brightness"]) {
@@ -81,6 +85,9 @@ TEST(ImageLayers, RandomOnesChangeImagesWhileTrainingOnly) {
   const Tensor back = RandomRotation({-0.25, -0.25 + 1e-12})(turned, {.training = true});
   EXPECT_CLOSE(back, square, 1e-3, 0.1);
   EXPECT_ERROR(Resizing(0, 3), ValueError, "at least 1");
+  EXPECT_ERROR(Resizing(2, 3, {.interpolation = "cubic"}), ValueError, "did you mean \"bicubic\"");
+  EXPECT_ERROR(Resizing(2, 3, {.crop_to_aspect_ratio = true, .pad_to_aspect_ratio = true}), ValueError, "choose one");
+  EXPECT_ERROR(UpSampling3D(2, {.interpolation = "bicubic"}), ValueError, "must be \"nearest\" or \"bilinear\"");
   EXPECT_ERROR(RandomFlip("horizontl"), ValueError, "did you mean \"horizontal\"");
   EXPECT_ERROR(RandomBrightness(1.5), ValueError, "factor must be in [-1, 1], got -1.5 to 1.5");
   EXPECT_ERROR(RandomRotation(0.1, {.fill_mode = "mirror"}), ValueError, "fill_mode");
@@ -204,9 +211,10 @@ TEST(CategoryLayers, ComputeAsKerasDoes) {
   EXPECT_ERROR(CategoryEncoding(0), ValueError, "at least 1");
   for (const char* mode : {"multi_hot", "count", "one_hot"}) {
     CategoryEncoding encode(3, {.output_mode = mode});
-    EXPECT_ERROR(encode(tensor({{0}, {4}})), ValueError, "indices must be in [0, 3), got 4 at row 1");
-    EXPECT_ERROR(encode(tensor({{-1}})), ValueError, "got -1 at row 0");
-    EXPECT_ERROR(encode(tensor({{2}}) + 1).eval(), IndexError, "indices must be in [0, 3), got 3");
+    EXPECT_ERROR(encode(tensor({{0}, {4}})).eval(), IndexError,
+                 "[CategoryEncoding] indices must be in [0, 3), got 4 at position (1, 0)");
+    EXPECT_ERROR(encode(tensor({{-1}})).eval(), IndexError, "got -1 at position (0, 0)");
+    EXPECT_ERROR(encode(tensor({{2}}) + 1).eval(), IndexError, "[CategoryEncoding] indices must be in [0, 3), got 3");
     EXPECT_CLOSE(encode(tensor({{1}}) + 1), tensor({{0.f, 0.f, 1.f}}), 0, 0);
   }
 }

@@ -19,6 +19,14 @@ TEST(Edges, SumsAndProductsOfIntegersAreInt64) {
     EXPECT_EQ(total.dtype(), DType::int64);
 }
 
+TEST(Edges, EqualityIsToldElementByElement) {
+  const Tensor a = tensor({1, 2, 3}), b = tensor({1, 0, 3});
+  EXPECT_TRUE(same_elements(a == b, tensor({true, false, true})));
+  EXPECT_TRUE(same_elements(a != b, tensor({false, true, false})));
+  EXPECT_TRUE(same_elements(2 == a, tensor({false, true, false})));
+  EXPECT_EQ(sum(Variable(cast(a, DType::float32)) != 3).item<int>(), 2);
+}
+
 TEST(Edges, NormsOfOrderZeroCountAndTheirSlopeAtZeroIsZero) {
   EXPECT_EQ(norm(tensor({3.f, -4.f, 0.f}), 0).item(), 2);
   for (const double p : {2.0, 3.0}) {

@@ -214,6 +214,33 @@ TEST(Optimizer, TheRateFollowsItsSchedule) {
   EXPECT_THROW(optimizer.set_learning_rate(0.1), StateError);
 }
 
+// One step by a gradient of 1, and one by a gradient of 2.
+double after_two_steps(Optimizer&& optimizer) {
+  Variable w(tensor({1.0}, DType::float64));
+  for (const double gradient : {1.0, 2.0}) optimizer.apply_gradients({tensor({gradient}, DType::float64)}, {w});
+  return w.item();
+}
+
+TEST(Optimizer, TakesItsFirstArgumentsByPlace) {
+  const auto same = [](Optimizer&& by_place, Optimizer&& by_name) {
+    EXPECT_EQ(after_two_steps(std::move(by_place)), after_two_steps(std::move(by_name)));
+  };
+  same(SGD(0.1, 0.9, true), SGD({.learning_rate = 0.1, .momentum = 0.9, .nesterov = true}));
+  same(SGD(ExponentialDecay(0.1, 1, 0.5), 0.8), SGD({.learning_rate = ExponentialDecay(0.1, 1, 0.5), .momentum = 0.8}));
+  same(RMSprop(0.1, 0.8, 0.5), RMSprop({.learning_rate = 0.1, .rho = 0.8, .momentum = 0.5}));
+  same(Adam(0.1, 0.8, 0.9, 0.1), Adam({.learning_rate = 0.1, .beta_1 = 0.8, .beta_2 = 0.9, .epsilon = 0.1}));
+  same(AdamW(0.1, 0.2, 0.8), AdamW({.learning_rate = 0.1, .weight_decay = 0.2, .beta_1 = 0.8}));
+  same(Adamax(0.1, 0.8, 0.9), Adamax({.learning_rate = 0.1, .beta_1 = 0.8, .beta_2 = 0.9}));
+  same(Nadam(0.1, 0.8), Nadam({.learning_rate = 0.1, .beta_1 = 0.8}));
+  same(Lamb(0.1, 0.8, 0.9), Lamb({.learning_rate = 0.1, .beta_1 = 0.8, .beta_2 = 0.9}));
+  same(Adagrad(0.1, 0.5), Adagrad({.learning_rate = 0.1, .initial_accumulator_value = 0.5}));
+  same(Adadelta(0.1, 0.8, 1e-3), Adadelta({.learning_rate = 0.1, .rho = 0.8, .epsilon = 1e-3}));
+  same(Lion(0.1, 0.2, 0.3), Lion({.learning_rate = 0.1, .beta_1 = 0.2, .beta_2 = 0.3}));
+  const Variable w(tensor({1.f}));
+  EXPECT_EQ(optim::SGD({w}, 0.25).learning_rate(), 0.25);
+  EXPECT_EQ(optim::AdamW({w}, 0.25).learning_rate(), 0.25);
+}
+
 TEST(Optimizer, LearningRateSetBetweenCallsOfATracedStep) {
   Variable w(tensor({0.f}));
   SGD optimizer(1.0);

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <numbers>
+
 #include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
 #include "reference.h"
@@ -18,19 +21,17 @@ void take(const json& config, const char* key, T& option) {
 
 LearningRate make_schedule(const std::string& name, const json& c) {
   if (name == "ExponentialDecay") {
-    return ExponentialDecay(
-        {c["initial_learning_rate"], c["decay_steps"], c["decay_rate"], c.value("staircase", false)});
+    return ExponentialDecay(c["initial_learning_rate"], c["decay_steps"], c["decay_rate"], c.value("staircase", false));
   }
   if (name == "InverseTimeDecay") {
-    return InverseTimeDecay(
-        {c["initial_learning_rate"], c["decay_steps"], c["decay_rate"], c.value("staircase", false)});
+    return InverseTimeDecay(c["initial_learning_rate"], c["decay_steps"], c["decay_rate"], c.value("staircase", false));
   }
   if (name == "PiecewiseConstantDecay") {
-    return PiecewiseConstantDecay({c["boundaries"], c["values"]});
+    return PiecewiseConstantDecay(c["boundaries"], c["values"]);
   }
   if (name == "PolynomialDecay") {
-    return PolynomialDecay({c["initial_learning_rate"], c["decay_steps"], c["end_learning_rate"], c.value("power", 1.0),
-                            c.value("cycle", false)});
+    return PolynomialDecay(c["initial_learning_rate"], c["decay_steps"], c["end_learning_rate"], c.value("power", 1.0),
+                           c.value("cycle", false));
   }
   if (name == "CosineDecay") {
     CosineDecayOptions options{c["initial_learning_rate"], c["decay_steps"], c.value("alpha", 0.0), {}, 0};
@@ -39,8 +40,8 @@ LearningRate make_schedule(const std::string& name, const json& c) {
     return CosineDecay(options);
   }
   if (name == "CosineDecayRestarts") {
-    return CosineDecayRestarts({c["initial_learning_rate"], c["first_decay_steps"], c.value("t_mul", 2.0),
-                                c.value("m_mul", 1.0), c.value("alpha", 0.0)});
+    return CosineDecayRestarts(c["initial_learning_rate"], c["first_decay_steps"], c.value("t_mul", 2.0),
+                               c.value("m_mul", 1.0), c.value("alpha", 0.0));
   }
   OneCycleOptions options;
   take(c, "max_lr", options.max_lr);
@@ -67,6 +68,17 @@ TEST(Schedule, EveryOneFollowsItsReference) {
 TEST(Schedule, AFunctionOfTheStep) {
   const LambdaSchedule half([](const Tensor& step) { return 0.5 / (step + 1); });
   EXPECT_DOUBLE_EQ(half.value_at(4), 0.1);
+}
+
+TEST(Schedule, TakesItsFirstArgumentsByPlaceAsInKeras) {
+  EXPECT_NEAR(ExponentialDecay(0.1, 30, 0.5).value_at(45), 0.1 * std::pow(0.5, 1.5), 1e-9);
+  EXPECT_NEAR(ExponentialDecay(0.1, 30, 0.5, true).value_at(45), 0.05, 1e-9);
+  EXPECT_NEAR(InverseTimeDecay(0.1, 10, 0.5).value_at(20), 0.05, 1e-9);
+  EXPECT_NEAR(PiecewiseConstantDecay({10, 20}, {0.1, 0.05, 0.01}).value_at(15), 0.05, 1e-9);
+  EXPECT_NEAR(PolynomialDecay(0.1, 10, 0.02).value_at(5), 0.06, 1e-9);
+  EXPECT_NEAR(CosineDecay(0.1, 10).value_at(5), 0.05, 1e-9);
+  EXPECT_NEAR(CosineDecayRestarts(0.1, 10).value_at(15), 0.1 * 0.5 * (1 + std::cos(std::numbers::pi / 4)), 1e-9);
+  EXPECT_NEAR(OneCycle(0.1, 11).value_at(0), 0.1 / 25, 1e-9);
 }
 
 TEST(Schedule, BadOptionsAreNamed) {

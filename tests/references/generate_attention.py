@@ -91,6 +91,41 @@ def groups(options, heads, shapes, causal=False):
     }
 
 
+def masks(query_mask, value_mask, key_mask=None, attention_mask=None, causal=False):
+    """Masks that travel with the inputs; gradients of the inputs and weights."""
+    layer = layers.MultiHeadAttention(2, 3)
+    shapes = [QUERY, VALUE] + ([] if key_mask is None else [KEY])
+    inputs = [tf.constant(rng.normal(size=shape)) for shape in shapes]
+    layer(*inputs)
+    for weight in layer.weights:
+        weight.assign(rng.normal(0, 0.5, weight.shape))
+    with tf.GradientTape() as tape:
+        tape.watch(inputs)
+        marked = [tf.identity(x) for x in inputs]
+        for x, mask in zip(marked, [query_mask, value_mask, key_mask]):
+            if mask is not None:
+                x._keras_mask = tf.constant(mask)
+        y = layer(*marked, attention_mask=attention_mask, use_causal_mask=causal)
+        dy = tf.constant(rng.normal(size=y.shape))
+        total = tf.reduce_sum(y * dy)
+    gradients = tape.gradient(total, [*inputs, *[w.value for w in layer.trainable_weights]])
+    optional = lambda a: None if a is None else tensor(a)
+    return {
+        "causal": causal,
+        "inputs": [tensor(x) for x in inputs],
+        "masks": [optional(mask) for mask in [query_mask, value_mask, key_mask][: len(inputs)]],
+        "attention_mask": optional(attention_mask),
+        "weights": [tensor(w.numpy()) for w in layer.trainable_weights],
+        "dy": tensor(dy),
+        "y": tensor(y),
+        "gradients": [tensor(tf.convert_to_tensor(g)) for g in gradients],
+    }
+
+
+SEEN = np.array([[1, 1, 0, 0], [1, 0, 1, 1]], bool)
+KEPT = np.array([[1, 1, 1, 0, 0], [1, 0, 1, 1, 1]], bool)
+OTHER = np.array([[1, 0, 1, 1, 1], [1, 1, 1, 1, 0]], bool)
+
 write(
     "attention.json",
     {
@@ -111,6 +146,13 @@ write(
             groups({}, [4, 2], [QUERY, KEY]),
             groups({"use_bias": False, "use_gate": True}, [6, 2], [QUERY, VALUE, KEY], causal=True),
             groups({"sliding_window": 2, "use_gate": True}, [2, 1], [QUERY, VALUE]),
+        ],
+        "masks": [
+            masks(SEEN, None),
+            masks(SEEN, KEPT),
+            masks(SEEN, KEPT, OTHER, causal=True),
+            masks(None, KEPT, attention_mask=np.arange(40).reshape(2, 4, 5) % 4 < 3),
+            masks(SEEN, KEPT, attention_mask=np.arange(40).reshape(2, 4, 5) % 4 < 3),
         ],
     },
 )

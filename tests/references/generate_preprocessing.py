@@ -21,9 +21,17 @@ for name, arguments, config in [
     ("Resizing", (11, 4), {}),
     ("Resizing", (3, 9), {"interpolation": "nearest"}),
     ("Resizing", (4, 4), {"crop_to_aspect_ratio": True}),
+    # TensorFlow takes cubic weights from a table of 1024 offsets, which is exact for these sizes.
+    ("Resizing", (14, 3), {"interpolation": "bicubic"}),
+    ("Resizing", (5, 13), {"interpolation": "lanczos3"}),
+    ("Resizing", (4, 9), {"interpolation": "lanczos5"}),
+    ("Resizing", (4, 7), {"pad_to_aspect_ratio": True, "fill_value": 9.0}),
+    ("Resizing", (8, 3), {"pad_to_aspect_ratio": True, "interpolation": "nearest"}),
+    ("UpSampling2D", (2, 4), {"interpolation": "bicubic"}),
     ("CenterCrop", (4, 3), {}),
 ]:
-    out = np.asarray(getattr(L, name)(*arguments, **config)(images))
+    positional = (arguments,) if name == "UpSampling2D" else arguments
+    out = np.asarray(getattr(L, name)(*positional, **config)(images))
     layers.append({"layer": name, "size": arguments, "config": config, "output": tensor(out)})
 
 # One factor for all images, so that nothing is random.

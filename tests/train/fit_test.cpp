@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "isochron/isochron.h"
+#include "tests/message_of.h"
 
 namespace isochron {
 namespace {
@@ -137,6 +138,9 @@ TEST(Fit, MetricsLeaveMaskedStepsOut) {
   EXPECT_NEAR(logs_value(logs, "mae"), (1 + 2 + 6) / 3.0, 1e-6);
   EXPECT_NEAR(logs_value(logs, "weighted_mae"), (1 + 2 + 2 * 6) / 4.0, 1e-6);
   EXPECT_NEAR(logs_value(logs, "loss"), (1 + 4 + 2 * 36) / 3.0, 1e-5);
+  EXPECT_EQ(logs["mae"], logs_value(logs, "mae"));
+  EXPECT_TRUE(logs.contains("weighted_mae") && !logs.contains("val_mae"));
+  EXPECT_EQ(message_of([&] { (void)logs["maee"]; }), "[Logs] no metric \"maee\"; did you mean \"mae\"?");
 }
 
 TEST(Fit, ClassesWithoutAWeightWeighOne) {

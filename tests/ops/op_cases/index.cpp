@@ -36,14 +36,18 @@ std::vector<OpCase> index_cases() {
                     {[] {
                        return embedding(zeros({3, 2}), tensor({3})).eval();
                      },
-                     "IndexError", "[gather] indices must be in [0, 3), got 3"}}},
+                     "IndexError", "[embedding] indices must be in [0, 3), got 3"}}},
       {.op = "take",
        .forward = [](const ReferenceCase& c) { return Tensors{take(c.inputs[0], c.inputs[1])}; },
        .slopes = {{{points({3, 2})}, [rows](const Tensors& t) { return square(take(t[0], rows)); }}},
        .refusals = {{[] {
                        return take(zeros({2, 2}), tensor({4})).eval();
                      },
-                     "IndexError", "[gather] indices must be in [0, 4), got 4"}}},
+                     "IndexError", "[take] indices must be in [0, 4), got 4 at position 0"},
+                    {[] {
+                       return take(zeros({2, 2}), zeros({1}));
+                     },
+                     "DTypeError", "[take] indices must be integers, got float32"}}},
       {.op = "take_along_axis",
        .known = {{[] {
                     return take_along_axis(tensor({{1.0, 2.0, 3.0}, {4.0, 5.0, 6.0}}), tensor({{2, 0}, {1, 1}}), 1);
@@ -64,7 +68,7 @@ std::vector<OpCase> index_cases() {
        .refusals = {{[] {
                        return take_along_axis(zeros({2, 3}), tensor({{0}, {3}}), 1).eval();
                      },
-                     "IndexError", "indices must be in [0, 3), got 3 at position 1"},
+                     "IndexError", "[take_along_axis] indices must be in [0, 3), got 3 at position (1, 0)"},
                     {[] {
                        return take_along_axis(zeros({2, 3}), tensor({0}), 1);
                      },
