@@ -1,8 +1,8 @@
 // Learning rates that change with the step.
 //
 //   iso::Adam optimizer({.learning_rate = iso::CosineDecay({.initial_learning_rate = 0.1, .decay_steps = 1000})});
-//   iso::Adam same(iso::CosineDecay(0.1, 1000));                  // the first arguments also by their place, as in
-//   Keras iso::SGD other(iso::LambdaSchedule([](iso::Tensor step) { return 0.1 / (step + 1.0); }));
+//   iso::Adam same(iso::CosineDecay(0.1, 1000));                  // the first arguments by their place
+//   iso::SGD other(iso::LambdaSchedule([](iso::Tensor step) { return 0.1 / (step + 1.0); }));
 //   iso::ExponentialDecay({.initial_learning_rate = 0.1, .decay_steps = 30, .decay_rate = 0.5}).value_at(60);  // 0.025
 //
 // A schedule is evaluated in the graph, in float64, from the optimizer's int64 iteration count, so it works the same in

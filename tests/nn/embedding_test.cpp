@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "isochron/graph/tape.h"
+#include "isochron/nn/embedding_modules.h"
 #include "isochron/nn/layers.h"
 #include "isochron/nn/model.h"
 #include "isochron/ops/ops.h"
