@@ -72,7 +72,9 @@ struct TilePlan {
 
   explicit TilePlan(const Product<T>& p) {
     const bool deep = p.k > 64;
-    pack_b = p.trans_b || (deep && p.m > 64) || (p.m > max_rows(2) && crowded<T>(p.ldb, p.k));
+    // A shallow B stays in L1 as it lies; of a panel it takes fewer instructions.
+    const bool reused = p.k >= 16 && p.m > (deep ? 64 : 24);
+    pack_b = p.trans_b || reused || (p.m > max_rows(2) && crowded<T>(p.ldb, p.k));
     pack_a = p.n > 64 && (deep ? p.trans_a || (p.n > 256 && p.m > 64) : p.trans_a && crowded<T>(p.lda, p.k));
     // Sums of a block of k are rounded together, so that this is not left to the blocking.
     constexpr int64_t kDeepest = 256;  // of a panel that stays in L1
