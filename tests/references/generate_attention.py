@@ -66,12 +66,18 @@ def heads(causal, mask):
     }
 
 
-def groups(options, heads, shapes, causal=False):
-    layer = layers.GroupQueryAttention(4, *heads, **options)
+def inputs_of(layer, shapes):
+    """Random inputs, with which the layer is built; its weights are random, too."""
     inputs = [tf.constant(rng.normal(size=shape)) for shape in shapes]
     layer(*inputs)
     for weight in layer.weights:
         weight.assign(rng.normal(0, 0.5, weight.shape))
+    return inputs
+
+
+def groups(options, heads, shapes, causal=False):
+    layer = layers.GroupQueryAttention(4, *heads, **options)
+    inputs = inputs_of(layer, shapes)
     with tf.GradientTape() as tape:
         tape.watch(inputs)
         y, scores = layer(*inputs, use_causal_mask=causal, return_attention_scores=True)
@@ -95,10 +101,7 @@ def masks(query_mask, value_mask, key_mask=None, attention_mask=None, causal=Fal
     """Masks that travel with the inputs; gradients of the inputs and weights."""
     layer = layers.MultiHeadAttention(2, 3)
     shapes = [QUERY, VALUE] + ([] if key_mask is None else [KEY])
-    inputs = [tf.constant(rng.normal(size=shape)) for shape in shapes]
-    layer(*inputs)
-    for weight in layer.weights:
-        weight.assign(rng.normal(0, 0.5, weight.shape))
+    inputs = inputs_of(layer, shapes)
     with tf.GradientTape() as tape:
         tape.watch(inputs)
         marked = [tf.identity(x) for x in inputs]
