@@ -48,19 +48,14 @@ void check_epochs(const char* callback, const char* option, int epochs) {
 
 // Once, whoever else has it.
 void add_learning_rate(const Model& model, Logs& logs) {
-  if (std::none_of(logs.begin(), logs.end(), [](const auto& entry) { return entry.first == "learning_rate"; }))
-    logs.emplace_back("learning_rate", model.optimizer().learning_rate());
+  if (!logs.contains("learning_rate")) logs.emplace_back("learning_rate", model.optimizer().learning_rate());
 }
 
 std::string json_number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : "null"; }
 
 }  // namespace
 
-double logs_value(const Logs& logs, const std::string& name) {
-  for (const auto& [key, value] : logs)
-    if (key == name) return value;
-  return std::nan("");
-}
+double logs_value(const Logs& logs, const std::string& name) { return logs.contains(name) ? logs[name] : std::nan(""); }
 
 Monitor::Monitor(std::string who, std::string metric, MonitorMode mode, double min_delta, std::string without)
     : who_(std::move(who)),
@@ -289,10 +284,8 @@ void CSVLogger::on_epoch_end(int epoch, const Logs& logs) {
   // A run that is resumed may find its file gone, and a full disk may have had no room for the names before.
   if (file_.empty() || (first && !append_ && !resuming())) file_.add("epoch" + separator_ + joined(names_, separator_));
   std::string row = std::to_string(epoch);
-  for (const std::string& name : names_) {
-    const auto found = std::find_if(logs.begin(), logs.end(), [&](const auto& entry) { return entry.first == name; });
-    row += separator_ + (found == logs.end() ? "NA" : fmt::format("{}", found->second));
-  }
+  for (const std::string& name : names_)
+    row += separator_ + (logs.contains(name) ? fmt::format("{}", logs[name]) : "NA");
   file_.add(row);
 }
 

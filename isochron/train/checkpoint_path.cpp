@@ -92,15 +92,13 @@ std::string checkpoint_path(const std::string& filepath, int epoch, int64_t batc
     out += part.text;
     if (part.counts()) out += formatted(filepath, part.format, part.name == "epoch" ? int64_t{epoch} : batch);
     if (!part.filled() || part.counts()) continue;
-    const auto found =
-        std::find_if(logs.begin(), logs.end(), [&](const auto& entry) { return entry.first == part.name; });
-    if (found == logs.end()) {
+    if (!logs.contains(part.name)) {
       std::vector<std::string> known{"epoch", "batch"};
       for (const auto& [metric, value] : logs) known.push_back(metric);
       fail<ValueError>("ModelCheckpoint", "\"{}\": there is no \"{}\" to put into the name; there are {}", filepath,
                        part.name, joined(known));
     }
-    out += formatted(filepath, part.format, found->second);
+    out += formatted(filepath, part.format, logs[part.name]);
   }
   return out;
 }
