@@ -52,6 +52,8 @@ void Layer::ensure_built(const std::vector<Shape>& inputs) {
   share_what_was_built();
 }
 
+std::shared_ptr<Layer> own_layer(Layer* layer) { return std::shared_ptr<Layer>(layer); }
+
 std::shared_ptr<Layer> Layer::shared() {
   if (auto self = weak_from_this().lock()) return self;
   if (shared_) return shared_;

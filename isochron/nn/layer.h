@@ -54,20 +54,25 @@ struct LayerOptions {
 };
 ISO_OPTIONS(LayerOptions, name)
 
-// The name of a layer's class, and how to copy it: in the public part of every class of layers.
-#define ISO_LAYER(Class)                                                  \
-  std::string class_name() const override { return #Class; }              \
-  std::shared_ptr<::isochron::Layer> clone() const override {             \
-    return std::make_shared<std::remove_cvref_t<decltype(*this)>>(*this); \
-  }                                                                       \
-  bool become(const ::isochron::Layer& other) override {                  \
-    using Self = std::remove_cvref_t<decltype(*this)>;                    \
-    if constexpr (std::is_copy_assignable_v<Self>) {                      \
-      *this = static_cast<const Self&>(other);                            \
-      return true;                                                        \
-    }                                                                     \
-    return false;                                                         \
+// The name of a layer's class, and how to copy it: in the public part of every class of layers. Not by make_shared, of
+// which each of a hundred classes would bring an instance of its own into every program that includes this.
+#define ISO_LAYER(Class)                                                           \
+  std::string class_name() const override { return #Class; }                       \
+  std::shared_ptr<::isochron::Layer> clone() const override {                      \
+    return ::isochron::own_layer(new std::remove_cvref_t<decltype(*this)>(*this)); \
+  }                                                                                \
+  bool become(const ::isochron::Layer& other) override {                           \
+    using Self = std::remove_cvref_t<decltype(*this)>;                             \
+    if constexpr (std::is_copy_assignable_v<Self>) {                               \
+      *this = static_cast<const Self&>(other);                                     \
+      return true;                                                                 \
+    }                                                                              \
+    return false;                                                                  \
   }
+
+class Layer;
+// The layer, freed with its last owner.
+std::shared_ptr<Layer> own_layer(Layer* layer);
 
 class Layer : public std::enable_shared_from_this<Layer> {
  public:
@@ -241,7 +246,7 @@ class AnyLayer {
   requires std::is_base_of_v<Layer, std::remove_cvref_t<L>> AnyLayer(L&& layer) {
     if constexpr (std::is_lvalue_reference_v<L> && !std::is_const_v<std::remove_reference_t<L>>)
       layer_ = layer.shared();
-    if (!layer_) layer_ = std::make_shared<std::remove_cvref_t<L>>(std::forward<L>(layer));
+    if (!layer_) layer_ = own_layer(new std::remove_cvref_t<L>(std::forward<L>(layer)));
   }
   template <class L>
   requires std::is_base_of_v<Layer, L> AnyLayer(std::shared_ptr<L> layer) : layer_(std::move(layer)) {

@@ -139,7 +139,7 @@ class Model : public Layer {
   // input is not one, or when two layers have the same name.
   Model(const SymbolicTensors& inputs, const SymbolicTensors& outputs, ModelOptions options = {});
   std::string class_name() const override { return graph_ ? "Functional" : "Model"; }
-  std::shared_ptr<Layer> clone() const override { return std::make_shared<Model>(*this); }
+  std::shared_ptr<Layer> clone() const override { return own_layer(new Model(*this)); }
   bool become(const Layer&) override { return true; }  // parts of models are shared as they are
   bool many() const override;
   Tensor call(const Tensor& x, const CallContext& context) override;
@@ -220,7 +220,7 @@ class Sequential : public Model {
   // Without the Input it may start with, as in Keras.
   std::vector<std::shared_ptr<Layer>> layers() const override;
   std::string class_name() const override { return "Sequential"; }
-  std::shared_ptr<Layer> clone() const override { return std::make_shared<Sequential>(*this); }
+  std::shared_ptr<Layer> clone() const override { return own_layer(new Sequential(*this)); }
   // The last layer's, which call() has attached to its result.
   Tensor compute_mask(const Tensor&, const Tensor&) override { return {}; }
   void build(const Shape& input) override;
@@ -244,7 +244,7 @@ class Input : public Layer {
   std::string class_name() const override { return "InputLayer"; }
   ISO_ARGUMENTS(shape_, InputOptions{.dtype = dtype_})
   bool supports_masking() const override { return true; }
-  std::shared_ptr<Layer> clone() const override { return std::make_shared<Input>(*this); }
+  std::shared_ptr<Layer> clone() const override { return own_layer(new Input(*this)); }
   Tensor call(const Tensor& x, const CallContext&) override;
   Shape output_shape(const Shape&) const override { return shape_; }
   const Shape& shape() const { return shape_; }

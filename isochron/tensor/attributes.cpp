@@ -6,6 +6,8 @@
 
 namespace isochron {
 
+Attributes::Attributes(std::initializer_list<Item> items) : items_(items) {}
+
 void Attributes::set(const char* name, AttributeValue value) {
   for (auto& [key, old] : items_)
     if (std::string_view(key) == name) {

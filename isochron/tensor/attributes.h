@@ -23,7 +23,7 @@ class Attributes {
   // Names are string literals: they are kept as they are given.
   using Item = std::pair<const char*, AttributeValue>;
   Attributes() = default;
-  Attributes(std::initializer_list<Item> items) : items_(items) {}
+  Attributes(std::initializer_list<Item> items);
 
   template <class T>
   const T& get(std::string_view name) const {

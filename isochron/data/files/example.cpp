@@ -385,6 +385,10 @@ void ExampleParser::parse(std::string_view record, Element& out) const {
   out.set_names(names_);
 }
 
+void Example::set(const std::string& name, std::vector<float> values) { features_[name] = std::move(values); }
+void Example::set(const std::string& name, std::vector<int64_t> values) { features_[name] = std::move(values); }
+void Example::set(const std::string& name, std::vector<std::string> values) { features_[name] = std::move(values); }
+
 std::string Example::serialize() const {
   WireWriter features;
   for (const auto& [name, values] : features_) {

@@ -87,9 +87,9 @@ class ExampleParser {
 
 class Example {
  public:
-  void set(const std::string& name, std::vector<float> values) { features_[name] = std::move(values); }
-  void set(const std::string& name, std::vector<int64_t> values) { features_[name] = std::move(values); }
-  void set(const std::string& name, std::vector<std::string> values) { features_[name] = std::move(values); }
+  void set(const std::string& name, std::vector<float> values);
+  void set(const std::string& name, std::vector<int64_t> values);
+  void set(const std::string& name, std::vector<std::string> values);
   void set(const std::string& name, float value) { set(name, std::vector<float>{value}); }
   void set(const std::string& name, int64_t value) { set(name, std::vector<int64_t>{value}); }
   void set(const std::string& name, std::string value) { set(name, std::vector<std::string>{std::move(value)}); }
