@@ -158,7 +158,7 @@ DType ConfigReader::read_value(const Config& config, std::type_identity<DType>) 
   return dtype_from_name(text_of(config));
 }
 Shape ConfigReader::read_value(const Config& config, std::type_identity<Shape>) {
-  return Shape(read<std::vector<int64_t>>(config));
+  return Shape::partial(read<std::vector<int64_t>>(config));
 }
 Tensor ConfigReader::read_value(const Config& config, std::type_identity<Tensor>) {
   if (std::holds_alternative<std::monostate>(config.value)) return {};

@@ -14,6 +14,7 @@
 #include "isochron/exec/trial.h"
 #include "isochron/exec/variables.h"
 #include "isochron/nn/masking.h"
+#include "isochron/nn/partial_shapes.h"
 #include "isochron/nn/weight_budget.h"
 #include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
@@ -45,11 +46,36 @@ const Shape& Layer::input_shape() const {
 void Layer::ensure_built(const std::vector<Shape>& inputs) {
   if (built_) return;
   ScopedSpan span(Phase::build, "build");
-  many() || inputs.size() > 1 ? build_many(inputs) : build(inputs.front());
+  const bool stand_in = !builds_partial() && any_partial(inputs);
+  const std::vector<Shape> shapes = stand_in ? filled(inputs, kStandIns[0]) : inputs;
+  many() || inputs.size() > 1 ? build_many(shapes) : build(shapes.front());
   input_shape_ = inputs.front();
   built_ = true;
+  if (stand_in) check_other_extents(inputs);
   if (!trainable_) set_trainable(false);
   share_what_was_built();
+}
+
+void Layer::check_other_extents(const std::vector<Shape>& inputs) {
+  std::vector<TensorSpec> specs;
+  std::vector<std::string> texts;
+  for (const Shape& shape : inputs) {
+    specs.push_back({DType::float32, shape});
+    texts.push_back(batch_shape_text(shape));
+  }
+  try {
+    (void)tried(*this, specs);
+  } catch (const ShapeError& error) {
+    built_ = false;
+    weights_.clear();
+    fail<ShapeError>(
+        class_name(),
+        "layer \"{}\" must know more of its input than {}: give the extent in Input(…), or reduce that axis "
+        "before (tried {} and {} in place of what is not known: {})",
+        name(), joined(texts), kStandIns[0], kStandIns[1], error.what());
+  } catch (const Error&) {
+    // Not of shapes: of a trial with numbers where the layer takes tokens, say. Its first call will tell.
+  }
 }
 
 std::shared_ptr<Layer> own_layer(Layer* layer) { return std::shared_ptr<Layer>(layer); }

@@ -84,7 +84,9 @@ class Layer : public std::enable_shared_from_this<Layer> {
   // Takes over weights and all else from a layer of the same class; false when the class does not say how (ISO_LAYER
   // does).
   virtual bool become(const Layer& /*other*/) { return false; }
+  // Shapes have no unknown extents, or those of Input({-1, 8}) where builds_partial() says so.
   virtual void build(const Shape& /*input*/) {}
+  virtual bool builds_partial() const { return false; }
   // x is (batch, …).
   virtual Tensor call(const Tensor& x, const CallContext& context) = 0;
   // What call() makes of one example of this shape; worked out by tracing call() unless overridden.
@@ -220,6 +222,8 @@ class Layer : public std::enable_shared_from_this<Layer> {
   // That copy, or the layer itself where a shared_ptr owns it; null for a class that can't be copied.
   std::shared_ptr<Layer> shared();
   void share_what_was_built();
+  // ShapeError when the layer was built for a stand-in and works for no other extent.
+  void check_other_extents(const std::vector<Shape>& inputs);
   void take_over(const Layer& built);
 
   mutable std::string name_;

@@ -9,6 +9,7 @@
 #include "isochron/base/names.h"
 #include "isochron/exec/variables.h"
 #include "isochron/nn/model_graph.h"
+#include "isochron/nn/partial_shapes.h"
 #include "isochron/ops/elementwise.h"
 
 namespace isochron {
@@ -38,7 +39,8 @@ std::vector<Tensor> Model::call_many(const std::vector<Tensor>& inputs, const Ca
 }
 
 Shape Model::output_shape(const Shape& input) const {
-  return graph_ ? graph_->output_symbols[0].shape() : Layer::output_shape(input);
+  const bool known = graph_ && !graph_->output_symbols[0].shape().is_partial();
+  return known ? graph_->output_symbols[0].shape() : Layer::output_shape(input);
 }
 
 std::shared_ptr<Layer> Model::get_layer(const std::string& wanted) const {
@@ -107,8 +109,8 @@ Sequential::Sequential(const std::vector<AnyLayer>& layers, ModelOptions options
 
 void Sequential::add(const AnyLayer& layer) {
   if (built() && !sublayers().empty()) {
-    const Shape input = sublayers().back()->output_shape(sublayers().back()->input_shape());
-    layer.get()->ensure_built(input);
+    const Layer& last = *sublayers().back();
+    layer.get()->ensure_built(output_shape_of(last, last.input_shape()));
   }
   add_sublayer(layer.get());
   if (sublayers().size() == 1)
@@ -132,7 +134,7 @@ void Sequential::build(const Shape& input) {
   Shape shape = input;
   for (const auto& layer : sublayers()) {
     layer->ensure_built(shape);
-    shape = layer->output_shape(shape);
+    shape = output_shape_of(*layer, shape);
   }
 }
 
@@ -158,19 +160,8 @@ Input::Input(Shape shape, InputOptions options) : shape_(shape), dtype_(options.
   symbol_->outputs = {{dtype_, shape_}};
 }
 
-namespace {
-Shape known_extents(std::initializer_list<int64_t> shape) {
-  if (std::any_of(shape.begin(), shape.end(), [](int64_t extent) { return extent < 0; }))
-    fail<ShapeError>(
-        "Input",
-        "extents must be known, got ({}); for sequences of several lengths use a Sequential without Input, "
-        "which takes them as they come, or pad them to one length and mask the rest (Masking, mask_zero)",
-        joined(shape));
-  return Shape(shape);
-}
-}  // namespace
 Input::Input(std::initializer_list<int64_t> shape, InputOptions options)
-    : Input(known_extents(shape), std::move(options)) {}
+    : Input(Shape::partial({shape.begin(), shape.size()}), std::move(options)) {}
 
 Input::operator SymbolicTensor() const {
   if (symbol_) return {symbol_, 0};
@@ -178,7 +169,9 @@ Input::operator SymbolicTensor() const {
 }
 
 Tensor Input::call(const Tensor& x, const CallContext&) {
-  if (x.rank() != shape_.rank() + 1 || Shape(x.shape().dims().subspan(1)) != shape_)
+  bool fits = x.rank() == shape_.rank() + 1;
+  for (int i = 0; fits && i < shape_.rank(); ++i) fits = shape_[i] < 0 || shape_[i] == x.shape()[i + 1];
+  if (!fits)
     fail<ShapeError>("Input", "the model takes examples of shape {}, got a batch of shape {}", shape_, x.shape());
   return x.dtype() == dtype_ || dtype_ == DType::float32 ? x : cast(x, dtype_);
 }

@@ -224,6 +224,7 @@ class Sequential : public Model {
   // The last layer's, which call() has attached to its result.
   Tensor compute_mask(const Tensor&, const Tensor&) override { return {}; }
   void build(const Shape& input) override;
+  bool builds_partial() const override { return true; }
   Tensor call(const Tensor& x, const CallContext& context) override;
   Shape output_shape(const Shape& input) const override;
 };
@@ -239,14 +240,14 @@ ISO_OPTIONS(InputOptions, name, dtype)
 class Input : public Layer {
  public:
   explicit Input(Shape shape, InputOptions options = {});
-  // ShapeError for an extent that is unknown, -1.
+  // Extents of -1 may be of any size, from batch to batch: Input({-1, 8}) takes sequences of all lengths.
   explicit Input(std::initializer_list<int64_t> shape, InputOptions options = {});
   std::string class_name() const override { return "InputLayer"; }
   ISO_ARGUMENTS(shape_, InputOptions{.dtype = dtype_})
   bool supports_masking() const override { return true; }
   std::shared_ptr<Layer> clone() const override { return own_layer(new Input(*this)); }
   Tensor call(const Tensor& x, const CallContext&) override;
-  Shape output_shape(const Shape&) const override { return shape_; }
+  Shape output_shape(const Shape& input) const override { return shape_.is_partial() ? input : shape_; }
   const Shape& shape() const { return shape_; }
   DType dtype() const { return dtype_; }
   operator SymbolicTensor() const;

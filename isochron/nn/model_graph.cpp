@@ -176,8 +176,4 @@ bool ModelGraph::is_chain() const {
   return outputs.size() == 1;
 }
 
-std::string batch_shape_text(const Shape& shape) {
-  return shape.rank() ? fmt::format("(None, {})", joined(shape.dims())) : "(None,)";
-}
-
 }  // namespace isochron

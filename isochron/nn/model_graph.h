@@ -37,7 +37,4 @@ struct ModelGraph {
   bool is_chain() const;
 };
 
-// "(None, 28, 28, 1)": a shape of one example, of any number of them.
-std::string batch_shape_text(const Shape& shape);
-
 }  // namespace isochron

@@ -9,6 +9,7 @@
 #include "isochron/base/files.h"
 #include "isochron/nn/model.h"
 #include "isochron/nn/model_graph.h"
+#include "isochron/nn/partial_shapes.h"
 
 namespace isochron {
 namespace {
@@ -183,7 +184,7 @@ std::string Model::to_svg() const {
     for (const auto& layer : layers()) {
       boxes.push_back(picture.add(
           layer->name(),
-          layer->built() ? detail_of(*layer, layer->output_shape(layer->input_shape())) : layer->class_name(),
+          layer->built() ? detail_of(*layer, output_shape_of(*layer, layer->input_shape())) : layer->class_name(),
           static_cast<int>(boxes.size())));
       if (boxes.size() > 1) picture.connect(boxes[boxes.size() - 2], boxes.back());
     }

@@ -5,6 +5,7 @@
 #include "isochron/base/seconds_text.h"
 #include "isochron/nn/model.h"
 #include "isochron/nn/model_graph.h"
+#include "isochron/nn/partial_shapes.h"
 
 namespace isochron {
 namespace {
@@ -22,7 +23,7 @@ std::vector<Row> rows_of(const Model& model) {
   std::vector<Row> rows{{"Layer (type)", "Output Shape", "Param #"}};
   for (const std::shared_ptr<Layer>& layer : model.layers())
     rows.push_back({fmt::format("{} ({})", layer->name(), layer->class_name()),
-                    layer->built() ? batch_shape_text(layer->output_shape(layer->input_shape())) : "?",
+                    layer->built() ? batch_shape_text(output_shape_of(*layer, layer->input_shape())) : "?",
                     layer->built() ? count_text(layer->count_params()) : "0 (unbuilt)"});
   return rows;
 }

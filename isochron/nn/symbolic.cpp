@@ -1,8 +1,6 @@
 #include "isochron/nn/symbolic.h"
 
-#include "isochron/exec/trial.h"
-#include "isochron/nn/layer.h"
-#include "isochron/tensor/tensor.h"
+#include "isochron/nn/partial_shapes.h"
 
 namespace isochron {
 
@@ -22,26 +20,18 @@ const SymbolicTensor& SymbolicTensors::one() const {
   return front();
 }
 
-namespace {
-// Of the batch on which a layer is tried: above 1, so that a layer that drops axes of extent 1 keeps the batch axis.
-constexpr int64_t kTrialBatch = 2;
-}  // namespace
-
 SymbolicTensors Layer::operator()(const std::vector<SymbolicTensor>& inputs) {
   if (inputs.empty()) fail<ValueError>(class_name(), "needs at least one input");
-  const TrialScope nothing_runs;
-  std::vector<Tensor> trial;
-  for (const SymbolicTensor& input : inputs)
-    trial.emplace_back(make_leaf({input.dtype(), input.shape().insert(0, kTrialBatch)}, {}, LeafRole::argument));
-  const std::vector<Tensor> results = (*this)(trial);
+  std::vector<TensorSpec> specs;
+  std::vector<Shape> shapes;
+  for (const SymbolicTensor& input : inputs) {
+    specs.push_back(input.spec());
+    shapes.push_back(input.shape());
+  }
+  if (any_partial(shapes)) ensure_built(shapes);
   auto made = std::make_shared<SymbolicCall>();
   made->inputs = inputs;
-  for (const Tensor& result : results) {
-    if (result.rank() < 1 || result.shape()[0] != kTrialBatch)
-      fail<ShapeError>(class_name(), "layer \"{}\" must keep the batch axis, it turned a batch of {} into shape {}",
-                       name(), kTrialBatch, result.shape());
-    made->outputs.push_back({result.dtype(), result.shape().erase(0)});
-  }
+  made->outputs = tried(*this, specs);
   made->layer = shared();
   if (!made->layer)
     fail<StateError>(
@@ -51,7 +41,7 @@ SymbolicTensors Layer::operator()(const std::vector<SymbolicTensor>& inputs) {
         class_name());
   made->number = made->layer->symbolic_calls_++;
   SymbolicTensors outputs;
-  for (size_t i = 0; i < results.size(); ++i) outputs.emplace_back(made, i);
+  for (size_t i = 0; i < made->outputs.size(); ++i) outputs.emplace_back(made, i);
   return outputs;
 }
 

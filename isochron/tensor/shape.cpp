@@ -8,14 +8,16 @@
 
 namespace isochron {
 
-Shape::Shape(std::span<const int64_t> dims) {
+Shape::Shape(std::span<const int64_t> dims, bool may_be_partial) {
   if (dims.size() > kMaxRank)
     fail<ShapeError>("shape", "rank must be at most {}, got {} axes ({})", kMaxRank, dims.size(), joined(dims));
   rank_ = static_cast<int>(dims.size());
-  bool overflow = false, empty = false;
+  bool overflow = false, empty = false, partial = false;
   for (int i = 0; i < rank_; ++i) {
-    if (dims[i] < 0) fail<ShapeError>("shape", "extents must not be negative, got ({})", joined(dims));
+    const bool unknown = may_be_partial && dims[i] == -1;
+    if (dims[i] < 0 && !unknown) fail<ShapeError>("shape", "extents must not be negative, got ({})", joined(dims));
     dims_[i] = dims[i];
+    partial |= unknown;
     empty |= dims[i] == 0;
     overflow |= __builtin_mul_overflow(elements_, std::max<int64_t>(dims[i], 1), &elements_);
   }
@@ -24,6 +26,14 @@ Shape::Shape(std::span<const int64_t> dims) {
   if (overflow || elements_ > INT64_MAX / 16)
     fail<ShapeError>("shape", "({}) has more elements than can be addressed", joined(dims));
   if (empty) elements_ = 0;
+  if (partial) elements_ = -1;
+}
+
+Shape Shape::filled(int64_t extent) const {
+  if (!is_partial()) return *this;
+  std::array<int64_t, kMaxRank> dims = dims_;
+  std::replace(dims.begin(), dims.begin() + rank_, int64_t{-1}, extent);
+  return Shape(std::span<const int64_t>(dims.data(), static_cast<size_t>(rank_)));
 }
 
 void Shape::no_axis(int i) const {
@@ -39,7 +49,7 @@ int64_t Shape::elements(int first, int last) const {
 Shape Shape::with(int i, int64_t extent) const {
   std::array<int64_t, kMaxRank> dims = dims_;
   dims[static_cast<size_t>(i < 0 ? i + rank_ : i)] = extent;
-  return Shape(std::span<const int64_t>(dims.data(), static_cast<size_t>(rank_)));
+  return Shape(std::span<const int64_t>(dims.data(), static_cast<size_t>(rank_)), is_partial());
 }
 
 Shape Shape::insert(int i, int64_t extent) const {
@@ -47,7 +57,7 @@ Shape Shape::insert(int i, int64_t extent) const {
   std::copy(begin(), begin() + i, dims.begin());
   dims[static_cast<size_t>(i)] = extent;
   std::copy(begin() + i, end(), dims.begin() + i + 1);
-  return Shape(std::span<const int64_t>(dims.data(), static_cast<size_t>(rank_) + 1));
+  return Shape(std::span<const int64_t>(dims.data(), static_cast<size_t>(rank_) + 1), is_partial());
 }
 
 Shape Shape::erase(int i) const {
@@ -56,12 +66,13 @@ Shape Shape::erase(int i) const {
   const int axis = i < 0 ? i + rank_ : i;
   for (int a = 0; a < out.rank_; ++a) out.dims_[a] = dims_[a < axis ? a : a + 1];
   for (const int64_t extent : out.dims()) out.elements_ *= extent;
-  return out;
+  return is_partial() ? partial(out.dims()) : out;
 }
 
 std::string to_string(const Shape& shape) {
-  if (shape.rank() == 1) return fmt::format("({},)", shape[0]);
-  return fmt::format("({})", joined(shape.dims()));
+  std::vector<std::string> extents;
+  for (const int64_t extent : shape) extents.push_back(extent < 0 ? "None" : std::to_string(extent));
+  return fmt::format("({}{})", joined(extents), shape.rank() == 1 ? "," : "");
 }
 
 bool broadcasts_to(const Shape& from, const Shape& to) {

@@ -26,7 +26,9 @@ class Shape {
   Shape(std::initializer_list<int64_t> dims) : Shape(std::span<const int64_t>(dims.begin(), dims.size())) {}
   Shape(const std::vector<int64_t>& dims) : Shape(std::span<const int64_t>(dims)) {}
   // Throws ShapeError for more than kMaxRank axes, a negative extent, or too many elements (an axis of 0 counts as 1).
-  explicit Shape(std::span<const int64_t> dims);
+  explicit Shape(std::span<const int64_t> dims) : Shape(dims, false) {}
+  // Extents of -1 are not known yet: of what a model takes or gives, never of a tensor. elements() is -1 then.
+  static Shape partial(std::span<const int64_t> dims) { return Shape(dims, true); }
 
   int rank() const { return rank_; }
   // Axis i; negative counts from the end. IndexError for one the shape does not have.
@@ -37,6 +39,9 @@ class Shape {
     return dims_[static_cast<size_t>(axis)];
   }
   int64_t elements() const { return elements_; }
+  bool is_partial() const { return elements_ < 0; }
+  // The shape with this extent wherever it is not known.
+  Shape filled(int64_t extent) const;
   std::span<const int64_t> dims() const { return {dims_.data(), static_cast<size_t>(rank_)}; }
   std::vector<int64_t> to_vector() const { return {dims_.begin(), dims_.begin() + rank_}; }
   const int64_t* begin() const { return dims_.data(); }
@@ -53,6 +58,7 @@ class Shape {
   Shape erase(int i) const;
 
  private:
+  Shape(std::span<const int64_t> dims, bool may_be_partial);
   [[noreturn]] void no_axis(int i) const;
 
   std::array<int64_t, kMaxRank> dims_{};
@@ -60,7 +66,7 @@ class Shape {
   int rank_ = 0;
 };
 
-// "(32, 784)", "(3,)", "()".
+// "(32, 784)", "(3,)", "()", "(None, 8)".
 std::string to_string(const Shape& shape);
 
 // NumPy's broadcasting; ShapeError naming `op` when the shapes do not fit.
