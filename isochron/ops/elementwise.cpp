@@ -312,7 +312,13 @@ Tensor sub(const Operand& a, const Operand& b) { return apply_pair(kSub, a, b); 
 Tensor mul(const Operand& a, const Operand& b) { return apply_pair(kMul, a, b); }
 Tensor floor_div(const Operand& a, const Operand& b) { return apply_pair(kFloorDiv, a, b); }
 Tensor mod(const Operand& a, const Operand& b) { return apply_pair(kMod, a, b); }
-Tensor pow(const Operand& a, const Operand& b) { return apply_pair(kPow, a, b); }
+Tensor pow(const Operand& a, const Operand& b) {
+  if (b.is_number() && b.number() < 0 && is_integral(meeting_dtype(a, b)))
+    fail<ValueError>("pow",
+                     "whole numbers have no negative whole powers, got exponent {}: cast the base to a float first",
+                     b.number());
+  return apply_pair(kPow, a, b);
+}
 Tensor minimum(const Operand& a, const Operand& b) { return apply_pair(kMinimum, a, b); }
 Tensor maximum(const Operand& a, const Operand& b) { return apply_pair(kMaximum, a, b); }
 Tensor div(const Operand& a, const Operand& b) {

@@ -36,6 +36,10 @@ TrainingState::TrainingState(Model& model, CompileOptions compile_options)
     if (!output.loss && !(output.metrics.empty() && output.weighted_metrics.empty()) && !options.loss.empty())
       fail<ValueError>("compile", "output \"{}\" has metrics and no loss: only outputs with a loss get targets",
                        names[i]);
+    // A name that no metric has is said now; which form "accuracy" takes is known when the data are.
+    for (const auto* list : {&output.metrics, &output.weighted_metrics})
+      for (const AnyMetric& metric : *list)
+        if (!metric.is_object()) (void)metric.resolve({DType::float32, {1, 1}}, {DType::float32, {1, 1}});
     outputs_.push_back(std::move(output));
   }
 }

@@ -46,6 +46,15 @@ TEST(Edges, TheSlopeOfAConstantPowerIsZero) {
   EXPECT_EQ(tape.gradient(pow(x, tensor({0.f, 3.f})), x).to_vector<float>(), (std::vector<float>{0, 12}));
 }
 
+TEST(Edges, IntegersHaveNoNegativePowers) {
+  const Tensor two = tensor({2, 3});
+  EXPECT_EQ(message_of([&] { pow(two, -1); }),
+            "[pow] whole numbers have no negative whole powers, got exponent -1: cast the base to a float first");
+  EXPECT_EQ(pow(two, 2).to_vector<int32_t>(), (std::vector<int32_t>{4, 9}));
+  EXPECT_EQ(pow(cast(two, DType::float32), -1)[0].item(), 0.5);
+  EXPECT_EQ(pow(two, -1.0)[0].item(), 0.5);
+}
+
 TEST(Edges, BoundsOfClipAreKeptForIntegers) {
   const Tensor x = tensor({1, 5, 9});
   EXPECT_EQ(clip(x, 2.5, 6.5).to_vector<double>(), (std::vector<double>{2.5, 5, 6.5}));
