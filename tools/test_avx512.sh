@@ -70,6 +70,7 @@ boot: cdrom
 com1: enabled=1, mode=file, dev=$work/console
 display_library: rfb, options="timeout=0"
 clock: sync=none
+sound: driver=dummy
 log: $work/bochs.log
 END
 echo continue > commands
