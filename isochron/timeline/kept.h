@@ -6,17 +6,38 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
+#include <type_traits>
 
 #include "isochron/base/prefault.h"
 
 namespace isochron {
 
+// Room for `count` items that are assigned before they are read. Not `new T[count]`: its initial values would touch
+// every page of a ring that a short run hardly uses.
+template <class T>
+class Room {
+ public:
+  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+  explicit Room(size_t count) : count_(count), items_(static_cast<T*>(::operator new(count * sizeof(T)))) {}
+  T& operator[](size_t i) { return items_.get()[i]; }
+  const T& operator[](size_t i) const { return items_.get()[i]; }
+  void prefault() { isochron::prefault(items_.get(), count_ * sizeof(T)); }
+
+ private:
+  struct Free {
+    void operator()(T* items) const { ::operator delete(items); }
+  };
+  size_t count_;
+  std::unique_ptr<T, Free> items_;
+};
+
 // The first `first` items and the last `last` ones.
 template <class T>
 class FirstAndLast {
  public:
-  FirstAndLast(size_t first, size_t last) : first_(first), last_(last), items_(new T[first + last]) {}
-  void prefault() { isochron::prefault(items_.get(), (first_ + last_) * sizeof(T)); }
+  FirstAndLast(size_t first, size_t last) : first_(first), last_(last), items_(first + last) {}
+  void prefault() { items_.prefault(); }
 
   void add(const T& item) {
     items_[next_] = item;
@@ -36,15 +57,15 @@ class FirstAndLast {
  private:
   size_t first_, last_, next_ = 0;
   uint64_t total_ = 0;
-  std::unique_ptr<T[]> items_;
+  Room<T> items_;
 };
 
 // All items while they fit; then the first few, every second, every fourth, … and the last one.
 template <class T>
 class Thinned {
  public:
-  Thinned(size_t first, size_t capacity) : first_(first), capacity_(capacity), items_(new T[capacity]) {}
-  void prefault() { isochron::prefault(items_.get(), capacity_ * sizeof(T)); }
+  Thinned(size_t first, size_t capacity) : first_(first), capacity_(capacity), items_(capacity) {}
+  void prefault() { items_.prefault(); }
 
   void add(const T& item) {
     latest_ = item;
@@ -75,7 +96,7 @@ class Thinned {
   size_t first_, capacity_, size_ = 0;
   uint64_t total_ = 0, stride_ = 1;
   T latest_{};
-  std::unique_ptr<T[]> items_;
+  Room<T> items_;
 };
 
 }  // namespace isochron
