@@ -1,6 +1,8 @@
 // Inputs with extents that are not known before the data come.
 #include <gmock/gmock.h>
 
+#include <map>
+
 #include "isochron/base/files.h"
 #include "isochron/isochron.h"
 #include "reference.h"
@@ -29,6 +31,58 @@ TEST(PartialShape, HoldsWhatIsKnown) {
   EXPECT_ERROR(Shape({-1, 3}), ShapeError, "must not be negative");
   EXPECT_ERROR(Shape::partial(std::vector<int64_t>{-2, 3}), ShapeError, "must not be negative");
   EXPECT_ERROR(zeros(kAnyLength), ShapeError, "must not be negative");
+}
+
+Shape shape_of(const nlohmann::json& extents) {
+  std::vector<int64_t> dims;
+  for (const auto& extent : extents) dims.push_back(extent.is_null() ? -1 : extent.get<int64_t>());
+  return Shape::partial(dims);
+}
+
+TEST(PartialShape, LayersGiveTheShapesOfKeras) {
+  const std::map<std::string, AnyLayer> layers{
+      {"dense", Dense(5)},
+      {"conv1d", Conv1D(6, 3)},
+      {"conv1d_causal", Conv1D(6, 3, {.padding = "causal"})},
+      {"conv1d_strides", Conv1D(6, 3, {.strides = 2, .padding = "same"})},
+      {"conv2d", Conv2D(6, 3)},
+      {"conv2d_half_known", Conv2D(6, 3)},
+      {"conv2d_transpose", Conv2DTranspose(6, 3, {.strides = 2})},
+      {"depthwise", DepthwiseConv2D(3, {.depth_multiplier = 2})},
+      {"separable", SeparableConv2D(6, 3, {.padding = "same"})},
+      {"max_pooling1d", MaxPooling1D(2)},
+      {"average_pooling2d", AveragePooling2D(3, {.strides = 2})},
+      {"global_average1d", GlobalAveragePooling1D()},
+      {"global_max2d", GlobalMaxPooling2D({.keepdims = true})},
+      {"upsampling2d", UpSampling2D(2)},
+      {"zero_padding2d", ZeroPadding2D(2)},
+      {"cropping1d", Cropping1D({1, 2})},
+      {"resizing", Resizing(8, 9)},
+      {"center_crop", CenterCrop(8, 9)},
+      {"batch_norm", BatchNormalization()},
+      {"layer_norm", LayerNormalization()},
+      {"group_norm", GroupNormalization({.groups = 2})},
+      {"dropout", SpatialDropout1D(0.5)},
+      {"activation", Activation("softmax")},
+      {"embedding", Embedding(10, 7)},
+      {"lstm", LSTM(5)},
+      {"lstm_sequences", LSTM(5, {.return_sequences = true})},
+      {"gru_backwards", GRU(5, {.return_sequences = true, .go_backwards = true})},
+      {"bidirectional", Bidirectional(SimpleRNN(5, {.return_sequences = true}))},
+      {"conv_lstm", ConvLSTM1D(2, 3, {.return_sequences = true})},
+      {"time_distributed", TimeDistributed(Dense(5))},
+      {"time_distributed_images", TimeDistributed(Conv2D(2, 3))},
+      {"flatten", Flatten()},
+      {"flatten_known_axis_last", Flatten()},
+      {"reshape", Reshape({-1, 2})},
+      {"permute", Permute({2, 1})},
+      {"rescaling", Rescaling(0.5)},
+  };
+  for (const auto& [name, keras] : reference::read_file("partial_shapes.json").items()) {
+    SCOPED_TRACE(name);
+    const Input x(shape_of(keras["input"]));
+    EXPECT_EQ((*layers.at(name).get())(SymbolicTensor(x)).shape(), shape_of(keras["output"]));
+  }
 }
 
 // A model for any length against the same layers with each length said.
