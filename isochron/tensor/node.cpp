@@ -29,6 +29,7 @@ void NodePtr::release() {
 }
 
 Value make_leaf(TensorSpec spec, Storage bytes, LeafRole role) {
+  if (spec.shape.is_partial()) fail<ShapeError>("tensor", "extents must be known, got shape {}", spec.shape);
   Value value{NodePtr(new Node), 0};
   value.node->role = role;
   value.node->outputs.push_back(spec);

@@ -31,6 +31,8 @@ TEST(PartialShape, HoldsWhatIsKnown) {
   EXPECT_ERROR(Shape({-1, 3}), ShapeError, "must not be negative");
   EXPECT_ERROR(Shape::partial(std::vector<int64_t>{-2, 3}), ShapeError, "must not be negative");
   EXPECT_ERROR(zeros(kAnyLength), ShapeError, "must not be negative");
+  EXPECT_ERROR(GlobalMaxPooling1D().output_shape(kAnyLength), ShapeError,
+               "extents must be known, got shape (1, None, 3)");
 }
 
 Shape shape_of(const nlohmann::json& extents) {
