@@ -44,8 +44,8 @@ class Clock : public Callback {
   void on_epoch_end(int, const Logs&) override {
     const int64_t now = monotonic_ns();
     result_.epochs_ms.push_back(seconds_between(epoch_start_, now) * 1e3);
-    // Looking at every page leaves little in the caches for the next epoch, which may last microseconds.
-    constexpr int64_t kGapNs = 3'000'000;
+    // Looking at every page takes half a millisecond and leaves little in the caches for the next epoch.
+    constexpr int64_t kGapNs = 50'000'000;
     if (now - rss_read_ > kGapNs) {
       rss_ = static_cast<double>(exact_resident_bytes()) / (1 << 20);
       rss_read_ = now;

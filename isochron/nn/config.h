@@ -221,15 +221,18 @@ class ConfigReader {
       return read_value(config, std::type_identity<T>());
     }
   }
-  template <class T>
-  std::shared_ptr<T> make(const Config& config) {
+  template <class Base, class T>
+  std::shared_ptr<Base> make(const Config& config) {
     Taken taken;
-    const auto made = [&](auto&&... arguments) {
+    // Not by make_shared<T>: one more instance of it for each of two hundred classes.
+    const auto made = [&](auto&&... arguments) -> std::shared_ptr<Base> {
       taken.check_all(config);
+      Base* object;
       if constexpr (requires { T::from_arguments(std::move(arguments)...); })
-        return std::make_shared<T>(T::from_arguments(std::move(arguments)...));
+        object = new T(T::from_arguments(std::move(arguments)...));
       else
-        return std::make_shared<T>(std::move(arguments)...);
+        object = new T(std::move(arguments)...);
+      return std::shared_ptr<Base>(object);
     };
     if constexpr (detail::HasArguments<T>) {
       using Arguments = decltype(std::declval<const T&>().visit_constructor_arguments(detail::Values()));
@@ -313,7 +316,7 @@ ConfigKind<Base> kind_of(std::string name) {
   return {
       std::move(name), typeid(T),
       [](ConfigWriter& writer, const Base& object) { return writer.write_arguments(static_cast<const T&>(object)); },
-      [](ConfigReader& reader, const Config& config) -> std::shared_ptr<Base> { return reader.make<T>(config); }};
+      [](ConfigReader& reader, const Config& config) -> std::shared_ptr<Base> { return reader.make<Base, T>(config); }};
 }
 
 // Makes a class known, so that models with its objects can be saved and loaded. Calling it again changes nothing.
