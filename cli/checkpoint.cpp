@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "isochron/base/clock.h"
 #include "isochron/base/error.h"
+#include "isochron/base/json.h"
 #include "isochron/base/names.h"
 #include "isochron/base/seconds_text.h"
 #include "isochron/base/temporary_name.h"
@@ -18,8 +18,6 @@
 
 namespace isochron::cli {
 namespace {
-
-using nlohmann::ordered_json;
 
 struct {
   std::string action, path;
@@ -39,8 +37,8 @@ void add_options(Arguments& arguments) {
           "does not count.");
 }
 
-ordered_json info_json(const CheckpointInfo& info) {
-  ordered_json logs = ordered_json::object();
+Json info_json(const CheckpointInfo& info) {
+  Json logs = Json::object();
   for (const auto& [name, value] : info.logs) logs[name] = value;
   return {{"path", info.path},   {"valid", true},           {"model", info.model},
           {"epoch", info.epoch}, {"step", info.step},       {"total_steps", info.total_steps},
@@ -49,10 +47,6 @@ ordered_json info_json(const CheckpointInfo& info) {
 }
 
 // Names of files and tensors may be any bytes.
-std::string text_of(const ordered_json& json) {
-  return json.dump(1, ' ', false, ordered_json::error_handler_t::replace);
-}
-
 std::string place_of(const CheckpointInfo& info) {
   return info.step == 0 ? fmt::format("end of epoch {}", info.epoch)
                         : fmt::format("epoch {}, step {}", info.epoch + 1, info.step);
@@ -90,13 +84,13 @@ std::vector<ListedCheckpoint> listed() {
 }
 
 int list() {
-  ordered_json all = ordered_json::array();
+  Json all = Json::array();
   bool all_well = true;
   for (const ListedCheckpoint& entry : listed()) {
     all_well = all_well && entry.info;
     if (options.json) {
       all.push_back(entry.info ? info_json(*entry.info)
-                               : ordered_json{{"path", entry.path}, {"valid", false}, {"problem", entry.problem}});
+                               : Json{{"path", entry.path}, {"valid", false}, {"problem", entry.problem}});
       continue;
     }
     if (!entry.info) {
@@ -107,7 +101,7 @@ int list() {
     for (const auto& [name, value] : entry.info->logs) logs += fmt::format("  {} {:.4g}", name, value);
     fmt::print("{:<40}  {:<22}  {:>8}{}\n", entry.path, place_of(*entry.info), bytes_text(entry.info->bytes), logs);
   }
-  if (options.json) fmt::print("{}\n", text_of(all));
+  if (options.json) fmt::print("{}\n", json_text(all, 1));
   return all_well ? exit_code::success : exit_code::found;
 }
 
@@ -140,11 +134,11 @@ int verify() {
       check(entry.path, [](const std::string& path) { return read_checkpoint(path).info.bytes; });
   }
   bool all_well = true;
-  ordered_json out = ordered_json::array();
+  Json out = Json::array();
   for (const Verified& one : results) {
     all_well = all_well && one.problem.empty();
     if (options.json) {
-      ordered_json entry{{"path", one.path}, {"valid", one.problem.empty()}, {"bytes", one.bytes}};
+      Json entry{{"path", one.path}, {"valid", one.problem.empty()}, {"bytes", one.bytes}};
       if (!one.problem.empty()) entry["problem"] = one.problem;
       out.push_back(std::move(entry));
     } else if (one.problem.empty()) {
@@ -153,7 +147,7 @@ int verify() {
       fmt::print("DAMAGED  {}\n", one.problem);
     }
   }
-  if (options.json) fmt::print("{}\n", text_of(out));
+  if (options.json) fmt::print("{}\n", json_text(out, 1));
   return all_well ? exit_code::success : exit_code::found;
 }
 
@@ -173,7 +167,7 @@ Checkpoint chosen() {
 
 int show() {
   NamedTensors tensors;
-  ordered_json out;
+  Json out;
   if (is_weights_file(options.path)) {
     tensors = weights_in(options.path);
     out = {{"path", options.path}};
@@ -189,14 +183,14 @@ int show() {
       for (const auto& [name, value] : info.logs) fmt::print("  {:<30} {:.6g}\n", name, value);
     }
   }
-  out["tensors"] = ordered_json::array();
+  out["tensors"] = Json::array();
   for (const auto& [name, tensor] : tensors) {
     if (options.json)
       out["tensors"].push_back({{"name", name}, {"spec", to_string(tensor.spec())}, {"bytes", tensor.spec().bytes()}});
     else
       fmt::print("  {:<60} {:<24} {:>12}\n", name, to_string(tensor.spec()), tensor.spec().bytes());
   }
-  if (options.json) fmt::print("{}\n", text_of(out));
+  if (options.json) fmt::print("{}\n", json_text(out, 1));
   return exit_code::success;
 }
 

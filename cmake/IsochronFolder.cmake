@@ -1,10 +1,11 @@
-# isochron_folder(NAME [COLD] [DEPENDS folder…] [LIBRARIES target…] SOURCES file…)
+# isochron_folder(NAME [HOT|COLD] [DEPENDS folder…] [LIBRARIES target…] SOURCES file…)
 #
 # One folder of isochron/ is one object library, `isochron_NAME`. DEPENDS names the folders it may
 # include from; tools/check_layers.py reads the same lines and rejects every other #include, so the
 # edges of the house are said here and nowhere else. The objects of all folders are linked into the
-# one installed library, `isochron`. COLD: nothing here runs inside a step or a byte loop (it builds, traces, reports), so
-# it is compiled lightly, which saves a third of its build time.
+# one installed library, `isochron`. HOT: loops over numbers, compiled as hard as the compiler can. COLD: nothing here
+# runs inside a step or a byte loop (it builds, traces, reports), so it is compiled lightly, which saves a third of its
+# build time.
 add_library(isochron_flags INTERFACE)
 target_include_directories(isochron_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/generated)
 # The last four misfire on std::string concatenation in GCC 12.
@@ -17,9 +18,13 @@ target_compile_options(isochron_flags INTERFACE
 # build may also leave out what the machine at hand can't run: it is long enough.
 set(ISOCHRON_SKIPPED_TARGETS "HWY_SSSE3|HWY_SSE4" CACHE STRING "Highway targets that are not compiled")
 target_compile_definitions(isochron_flags INTERFACE HWY_SHARED_DEFINE "HWY_DISABLED_TARGETS=(${ISOCHRON_SKIPPED_TARGETS})")
-target_link_libraries(isochron_flags INTERFACE Threads::Threads fmt::fmt)
+target_link_libraries(isochron_flags INTERFACE Threads::Threads fmt::fmt nlohmann_json::nlohmann_json)
 # Highway's prefetches do not compile without any optimisation: GCC takes their hint for no constant then.
 target_compile_options(isochron_flags INTERFACE $<$<CONFIG:Debug>:-Og>)
+# GCC looks for garbage of its own when it holds 128 MB, which united files and the big headers of tests always do: a
+# seventh of their compile time. Files of kernels instantiate the same few functions over and over, and gain by it.
+target_compile_options(isochron_flags INTERFACE
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<NOT:$<BOOL:$<TARGET_PROPERTY:ISOCHRON_HOT>>>>:SHELL:--param ggc-min-heapsize=1000000>)
 # An index beyond a vector, a span or a view ends the test, also where a sanitizer sees memory that is somebody's.
 if(ISOCHRON_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Debug")
   target_compile_definitions(isochron_flags INTERFACE _GLIBCXX_ASSERTIONS)
@@ -64,11 +69,12 @@ endfunction()
 
 set_property(GLOBAL PROPERTY ISOCHRON_FOLDERS "")
 function(isochron_folder name)
-  cmake_parse_arguments(ARG "COLD" "" "DEPENDS;LIBRARIES;SOURCES" ${ARGN})
+  cmake_parse_arguments(ARG "HOT;COLD" "" "DEPENDS;LIBRARIES;SOURCES" ${ARGN})
   add_library(isochron_${name} OBJECT ${ARG_SOURCES})
   target_link_libraries(isochron_${name} PUBLIC isochron_flags ${ARG_LIBRARIES})
-  if(ARG_COLD)
-    target_compile_options(isochron_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  set_target_properties(isochron_${name} PROPERTIES ISOCHRON_HOT ${ARG_HOT})
+  if(NOT ARG_HOT)
+    target_compile_options(isochron_${name} PRIVATE $<$<CONFIG:Release>:$<IF:$<BOOL:${ARG_COLD}>,-O1,-O2>>)
   endif()
   isochron_precompile(isochron_${name} isochron_base ${isochron_common_headers})
   isochron_unite(isochron_${name} ${ARG_SOURCES})

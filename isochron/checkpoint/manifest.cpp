@@ -1,15 +1,12 @@
 #include "isochron/checkpoint/manifest.h"
 
 #include <ctime>
-#include <nlohmann/json.hpp>
 
 #include "isochron/base/crc32c.h"
-#include "isochron/base/json_numbers.h"
+#include "isochron/base/json.h"
 
 namespace isochron {
 namespace {
-
-using nlohmann::ordered_json;
 
 constexpr const char* kFormat = "isochron-checkpoint";
 constexpr int kVersion = 1;
@@ -34,21 +31,20 @@ std::string sealed_manifest(const std::string& body) {
 }
 
 std::string manifest_text(const CheckpointInfo& info, const std::string& state_file) {
-  ordered_json logs = ordered_json::object();
+  Json logs = Json::object();
   for (const auto& [name, value] : info.logs) logs[name] = value;  // NaN and infinities become null
-  const ordered_json document = {
-      {"format", kFormat},
-      {"version", kVersion},
-      {"model", info.model},
-      {"epoch", info.epoch},
-      {"step", info.step},
-      {"total_steps", info.total_steps},
-      {"threads", info.threads},
-      {"logs", logs},
-      {"saved_at", utc(info.saved_at_ns)},
-      {"saved_at_ns", info.saved_at_ns},
-      {"state", {{"file", state_file}, {"bytes", info.bytes}, {"crc32c", hex(info.crc32c)}}}};
-  std::string body = document.dump(1, ' ', false, ordered_json::error_handler_t::replace);
+  const Json document = {{"format", kFormat},
+                         {"version", kVersion},
+                         {"model", info.model},
+                         {"epoch", info.epoch},
+                         {"step", info.step},
+                         {"total_steps", info.total_steps},
+                         {"threads", info.threads},
+                         {"logs", logs},
+                         {"saved_at", utc(info.saved_at_ns)},
+                         {"saved_at_ns", info.saved_at_ns},
+                         {"state", {{"file", state_file}, {"bytes", info.bytes}, {"crc32c", hex(info.crc32c)}}}};
+  std::string body = json_text(document, 1);
   body.resize(body.rfind("\n}"));
   return sealed_manifest(body);
 }
@@ -65,7 +61,7 @@ CheckpointInfo parse_manifest(const std::string& path, const std::string& text, 
                                      : "foreign: its manifest.json is none of ours");
   CheckpointInfo info;
   try {
-    const ordered_json document = with_numbers_in_range(ordered_json::parse(text), "logs");
+    const Json document = with_numbers_in_range(parse_json(text), "logs");
     if (document.at("format") != kFormat) refuse("foreign: its manifest.json is none of ours");
     if (const int version = document.at("version"); version != kVersion)
       refuse(fmt::format("written by a newer isochron: version {}, this one reads {}", version, kVersion));
@@ -77,13 +73,13 @@ CheckpointInfo parse_manifest(const std::string& path, const std::string& text, 
     info.saved_at_ns = document.at("saved_at_ns");
     for (const auto& [name, value] : document.at("logs").items())
       info.logs.emplace_back(name, value.is_number() ? value.get<double>() : std::nan(""));
-    const ordered_json& state = document.at("state");
+    const Json& state = document.at("state");
     if (state.at("file") != state_file) refuse("its state is in another file than " + state_file);
     info.bytes = state.at("bytes");
     info.crc32c = static_cast<uint32_t>(std::stoul(state.at("crc32c").get<std::string>(), nullptr, 16));
     for (const int64_t count : {int64_t{info.epoch}, info.step, info.total_steps, int64_t{info.threads}, info.bytes})
       if (count < 0) refuse(fmt::format("its manifest.json says {} where no number is negative", count));
-  } catch (const ordered_json::exception& error) {
+  } catch (const Json::exception& error) {
     refuse(error.what());
   } catch (const std::logic_error& error) {
     refuse(error.what());

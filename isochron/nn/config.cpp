@@ -2,15 +2,14 @@
 
 #include <cmath>
 #include <mutex>
-#include <nlohmann/json.hpp>
 
+#include "isochron/base/json.h"
 #include "isochron/base/names.h"
 #include "isochron/nn/builtin_kinds.h"
 
 namespace isochron {
 namespace {
 
-using Json = nlohmann::ordered_json;
 constexpr int kMostNested = 200;
 
 Json json_of(const Config& config) {
@@ -145,11 +144,11 @@ void Config::set(const std::string& name, Config member) {
   members.emplace_back(name, std::move(member));
 }
 
-std::string Config::to_json() const { return json_of(*this).dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string Config::to_json() const { return json_text(json_of(*this)); }
 
 Config Config::from_json(std::string_view text) {
   try {
-    return config_of(Json::parse(text.begin(), text.end(), [](int depth, Json::parse_event_t, Json&) {
+    return config_of(parse_json(text, [](int depth, Json::parse_event_t, Json&) {
       if (depth > kMostNested) fail<ValueError>("config", "nested more than {} times", kMostNested);
       return true;
     }));

@@ -149,7 +149,7 @@ class ConfigWriter {
   // The fields of an options structure as members of an object.
   template <class Options>
   void write_options(Config& to, const Options& options) {
-    for_each_option(options, [&](const char* name, const auto& value) { to.set(name, write(value)); });
+    for_each_option(options, [&](const char* name, const auto& value) { add(to, name, value); });
   }
   template <class T>
   Config write_arguments(const T& made) {
@@ -157,19 +157,24 @@ class ConfigWriter {
     if constexpr (detail::HasArguments<T>) {
       const std::vector<std::string> names = detail::argument_names(T::constructor_argument_names());
       size_t next = 0;
-      const auto add = [&](const auto& argument) {
+      const auto add_argument = [&](const auto& argument) {
         const std::string& name = names[next++];
         if constexpr (detail::HasOptions<const std::remove_cvref_t<decltype(argument)>>)
           write_options(out, argument);
         else
-          out.set(name, write(argument));
+          add(out, name.c_str(), argument);
       };
-      made.visit_constructor_arguments([&](const auto&... arguments) { (add(arguments), ...); });
+      made.visit_constructor_arguments([&](const auto&... arguments) { (add_argument(arguments), ...); });
     }
     return out;
   }
 
  private:
+  // Once for each type of a field, not in each of its many callers.
+  template <class T>
+  [[gnu::noinline]] void add(Config& to, const char* name, const T& value) {
+    to.set(name, write(value));
+  }
   Config write_value(double number);
   Config write_value(DType dtype);
   Config write_value(const Shape& shape);
@@ -265,14 +270,17 @@ class ConfigReader {
   template <class Options>
   Options read_options(const Config& config, Taken& taken) {
     Options options{};
-    for_each_option(options, [&](const char* name, auto& value) {
-      taken.names.push_back(name);
-      if (const Config* given = config.find(name)) value = read<std::remove_cvref_t<decltype(value)>>(*given);
-    });
+    for_each_option(options, [&](const char* name, auto& value) { read_option(config, name, value, taken); });
     return options;
   }
+  // Once for each type of a field, as ConfigWriter::add.
+  template <class T>
+  [[gnu::noinline]] void read_option(const Config& config, const char* name, T& value, Taken& taken) {
+    taken.names.push_back(name);
+    if (const Config* given = config.find(name)) value = read<T>(*given);
+  }
   template <class Argument>
-  Argument argument(const Config& config, const std::string& name, Taken& taken) {
+  [[gnu::noinline]] Argument argument(const Config& config, const std::string& name, Taken& taken) {
     if constexpr (detail::HasOptions<Argument>) {
       return read_options<Argument>(config, taken);
     } else {

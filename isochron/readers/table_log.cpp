@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "isochron/base/error.h"
+#include "isochron/base/json.h"
 #include "isochron/readers/fit_builder.h"
 #include "isochron/readers/keyed_values.h"
 #include "isochron/readers/line_buffer.h"
 
 namespace isochron {
 namespace {
-
-using json = nlohmann::json;
 
 constexpr size_t kMostColumns = 512;
 
@@ -137,19 +135,19 @@ bool looks_like_json_lines(std::string_view start) {
 }
 
 std::string notebook_output(const std::string& text) {
-  const json notebook = json::parse(text, nullptr, false);
+  const Json notebook = parse_json_if_valid(text);
   if (!notebook.is_object() || !notebook.contains("cells") || !notebook["cells"].is_array())
     fail<FileError>("notebook", "it has no cells");
   std::string out;
-  const auto add = [&](const json& part) {
+  const auto add = [&](const Json& part) {
     if (part.is_string()) out += part.get<std::string>();
     if (part.is_array())
-      for (const json& line : part)
+      for (const Json& line : part)
         if (line.is_string()) out += line.get<std::string>();
   };
-  for (const json& cell : notebook["cells"]) {
+  for (const Json& cell : notebook["cells"]) {
     if (!cell.is_object() || !cell.contains("outputs") || !cell["outputs"].is_array()) continue;
-    for (const json& output : cell["outputs"]) {
+    for (const Json& output : cell["outputs"]) {
       if (!output.is_object()) continue;
       if (output.contains("text")) add(output["text"]);
       if (output.contains("data") && output["data"].is_object() && output["data"].contains("text/plain"))
@@ -162,11 +160,11 @@ std::string notebook_output(const std::string& text) {
 }
 
 std::string trainer_history(const std::string& text) {
-  const json state = json::parse(text, nullptr, false);
+  const Json state = parse_json_if_valid(text);
   if (!state.is_object() || !state.contains("log_history") || !state["log_history"].is_array())
     fail<FileError>("trainer state", "it has no log_history");
   std::string lines;
-  for (const json& row : state["log_history"]) lines += row.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  for (const Json& row : state["log_history"]) lines += json_text(row) + "\n";
   return lines;
 }
 

@@ -1,11 +1,9 @@
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "isochron/base/json.h"
 #include "isochron/report/diagnosis_report.h"
 
 namespace isochron {
-
-using json = nlohmann::ordered_json;
 
 namespace {
 
@@ -15,13 +13,13 @@ double rounded(double value) { return std::round(value * 1e6) / 1e6; }
 }  // namespace
 
 std::string diagnosis_json(const RunRecord& run, const std::vector<Verdict>& verdicts) {
-  json out{{"schema", 1},
+  Json out{{"schema", 1},
            {"framework", run.framework},
            {"symptom", name_of(verdicts.front().symptom)},
-           {"epochs", json::array()},
-           {"verdicts", json::array()}};
+           {"epochs", Json::array()},
+           {"verdicts", Json::array()}};
   for (const Epoch& epoch : run.epochs) {
-    json row{{"index", epoch.index}, {"seconds", rounded(epoch.seconds)}};
+    Json row{{"index", epoch.index}, {"seconds", rounded(epoch.seconds)}};
     if (epoch.steps) row["steps"] = *epoch.steps;
     if (epoch.validation_seconds) row["validation_seconds"] = rounded(*epoch.validation_seconds);
     if (epoch.resolution > 0) row["resolution"] = rounded(epoch.resolution);
@@ -34,7 +32,7 @@ std::string diagnosis_json(const RunRecord& run, const std::vector<Verdict>& ver
                                {"summary", verdict.summary},
                                {"evidence", verdict.evidence},
                                {"fix", verdict.fix}});
-  return out.dump(1, ' ', false, json::error_handler_t::replace);
+  return json_text(out, 1);
 }
 
 }  // namespace isochron

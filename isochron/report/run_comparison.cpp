@@ -5,13 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "isochron/base/json.h"
 #include "isochron/diagnose/diagnose.h"
 
 namespace isochron {
-
-using json = nlohmann::ordered_json;
 
 namespace {
 
@@ -148,21 +146,21 @@ std::string RunComparison::to_string(bool all) const {
 }
 
 std::string RunComparison::to_json() const {
-  json out{{"schema", 1}, {"sentence", sentence()}, {"worst_change", worst()}};
-  out["figures"] = json::array();
-  const auto number = [](const std::optional<double>& value) { return value ? json(*value) : json(); };
+  Json out{{"schema", 1}, {"sentence", sentence()}, {"worst_change", worst()}};
+  out["figures"] = Json::array();
+  const auto number = [](const std::optional<double>& value) { return value ? Json(*value) : Json(); };
   for (const ComparedFigure& figure : figures_)
     out["figures"].push_back({{"name", figure.name},
                               {"before", number(figure.before)},
                               {"after", number(figure.after)},
                               {"change", number(figure.change())},
                               {"judged", figure.judged}});
-  out["facts"] = json::array();
+  out["facts"] = Json::array();
   for (const ComparedFact& fact : facts_)
     out["facts"].push_back({{"key", fact.key}, {"before", fact.before}, {"after", fact.after}});
   out["before"] = {{"symptom", symptoms_[0]}, {"summary", verdicts_[0]}};
   out["after"] = {{"symptom", symptoms_[1]}, {"summary", verdicts_[1]}};
-  return out.dump(1, ' ', false, json::error_handler_t::replace);
+  return json_text(out, 1);
 }
 
 }  // namespace isochron

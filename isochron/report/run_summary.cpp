@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "isochron/base/json.h"
 #include "isochron/base/median.h"
 #include "isochron/base/seconds_text.h"
 #include "isochron/diagnose/case.h"
@@ -14,8 +14,6 @@
 #include "isochron/timeline/sample_keys.h"
 
 namespace isochron {
-
-using json = nlohmann::ordered_json;
 
 namespace {
 
@@ -119,12 +117,12 @@ std::string value_text(FigureUnit unit, double value) {
 }
 
 std::string run_summary_json(const RunRecord& run) {
-  json out{{"schema", 1}, {"framework", run.framework}, {"sentence", EpochReport(run).sentence()}};
-  out["figures"] = json::object();
+  Json out{{"schema", 1}, {"framework", run.framework}, {"sentence", EpochReport(run).sentence()}};
+  out["figures"] = Json::object();
   for (const Figure& figure : figures_of(run)) out["figures"][figure.name] = figure.value;
-  out["epochs"] = json::array();
+  out["epochs"] = Json::array();
   for (const Epoch& epoch : run.epochs) {
-    json row{{"index", epoch.index}, {"seconds", epoch.seconds}};
+    Json row{{"index", epoch.index}, {"seconds", epoch.seconds}};
     for (int p = 0; p < kPhaseCount; ++p)
       if (epoch.phases[static_cast<size_t>(p)] != 0)
         row["phases"][std::string(name_of(static_cast<Phase>(p)))] = epoch.phases[static_cast<size_t>(p)];
@@ -133,11 +131,11 @@ std::string run_summary_json(const RunRecord& run) {
   }
   const std::vector<Verdict> verdicts = diagnose(run);
   out["symptom"] = name_of(verdicts.front().symptom);
-  out["verdicts"] = json::array();
+  out["verdicts"] = Json::array();
   for (const Verdict& verdict : verdicts)
     out["verdicts"].push_back(
         {{"cause", name_of(verdict.cause)}, {"share", verdict.share}, {"summary", verdict.summary}});
-  return out.dump(1, ' ', false, json::error_handler_t::replace);
+  return json_text(out, 1);
 }
 
 }  // namespace isochron

@@ -79,18 +79,18 @@ void run_tiles(const Product<T>& p, T* scratch) {
           column.packed_b = nullptr;
           if (p.trans_b) {
             if (m0 == 0) pack_transposed_b(p.b + col * p.ldb + k0, p.ldb, k, vectors, cols, panel);
-            column.use_packed(panel);
+            column.use_packed(panel, vectors);
           } else if (!plan.pack_b || vectors == 1 || m0 == 0) {
             column.b = p.b + k0 * p.ldb + col;
             column.b_stride = p.ldb;
             column.b_last = column.last;
             if (plan.pack_b && vectors > 1) column.packed_b = panel;
           } else {
-            column.use_packed(panel);
+            column.use_packed(panel, vectors);
           }
           block_a.run(column, vectors);
           if (p.column_sums && m0 == 0 && plan.sums_columns(p)) {
-            column.use_packed(panel);
+            column.use_packed(panel, vectors);
             add_rows(column, vectors, k0 == 0, p.column_sums + col);
           }
           panel += vectors * lanes * k;
@@ -129,7 +129,7 @@ void run_swapped(const Product<T>& p, T* scratch) {
         column.b_stride = p.lda;
         column.b_last = column.last;
       } else {
-        column.use_packed(panel);
+        column.use_packed(panel, vectors);
       }
       column.c = turned + i;
       column.c_stride = width;

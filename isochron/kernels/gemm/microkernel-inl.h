@@ -38,9 +38,12 @@ struct TileColumn {
   const T* residual = nullptr;  // added to the sums as well, or null; rows lie c_stride apart
   const T* gate = nullptr;      // likewise: where it is not above 0 the sums become 0
 
-  // Reads B from a packed panel: V * L elements for each step of k, overlap included.
-  void use_packed(const T* panel) {
+  // Reads B from a packed panel: `vectors` * L elements for each step of k, overlap included.
+  void use_packed(const T* panel, int vectors) {
+    const int64_t lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
     b = panel;
+    b_stride = vectors * lanes;
+    b_last = (vectors - 1) * lanes;
     b_is_packed = true;
     packed_b = nullptr;
   }
@@ -61,6 +64,12 @@ constexpr int max_rows(int vectors) {
 
 // Where B lies: in the matrix, there and copied into a panel on the way, or in such a panel, which stays in L1.
 enum class SourceOfB { matrix, matrix_to_panel, panel };
+
+// Tiles of their own for panels are half of what products compile to, and a few percent of their time: float64 and
+// CPUs without AVX2 read panels as they read matrices.
+template <class T>
+inline constexpr SourceOfB kPanelSource = sizeof(T) == 4 && HWY_TARGET != HWY_SCALAR ? SourceOfB::panel
+                                                                                     : SourceOfB::matrix;
 
 // No instruction to spare, and two steps of k at a time: a core whose other half serves a neighbour issues about
 // three instructions a cycle, and 12 multiply-adds with their operands then take longer to issue than to compute.
@@ -187,7 +196,7 @@ constexpr TileKernels<T> kernels_of_width() {
     return TileKernels<T>{
         .most_rows = kMost,
         .of_matrix = {&run_tiles_of<T, static_cast<int>(I) + 1, V, kKMajor, SourceOfB::matrix>...},
-        .of_panel = {&run_tiles_of<T, static_cast<int>(I) + 1, V, kKMajor, SourceOfB::panel>...},
+        .of_panel = {&run_tiles_of<T, static_cast<int>(I) + 1, V, kKMajor, kPanelSource<T>>...},
         .packing = V == 1 ? nullptr : &run_tiles_of<T, kMost, kPackVectors, kKMajor, SourceOfB::matrix_to_panel>};
   };
   return table(std::make_index_sequence<static_cast<size_t>(kMost)>());
@@ -239,7 +248,7 @@ void run_rows(TileColumn<T>& column, int vectors, int rows) {
   };
   if (column.packed_b) {
     run(kernels.packing, kernels.most_rows, 1);
-    column.use_packed(column.packed_b);
+    column.use_packed(column.packed_b, vectors);
     rows -= kernels.most_rows;
   }
   const int tiles = (rows + kernels.most_rows - 1) / kernels.most_rows;

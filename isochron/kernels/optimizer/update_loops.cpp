@@ -269,8 +269,9 @@ void update_rows(const UpdateConstants<T>& constants, const UpdateBlock<T>& bloc
   using U = Update<T, Method, kDecay>;
   using V = typename U::V;
   const U update(constants, block);
-  // float64 waits for its divider in either order: it is spared the code, which is half of what this file compiles to.
-  constexpr bool kPipelined = U::kRoots && sizeof(T) == 4;
+  // float64 waits for its divider in either order: it is spared the code, which is half of what this file compiles to,
+  // and so are CPUs without AVX2.
+  constexpr bool kPipelined = U::kRoots && sizeof(T) == 4 && HWY_TARGET != HWY_SCALAR;
   const typename U::D d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), block_size = kBlockVectors * lanes;
   const auto for_block = [&](auto f) HWY_ATTR {

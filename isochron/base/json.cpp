@@ -1,28 +1,26 @@
-// Numbers of a JSON document that was written by somebody else. The library converts what it finds to the type that is
-// asked for, and what a number beyond that type becomes is undefined.
-//
-//   const json document = with_numbers_in_range(json::parse(text), "metrics");
-#pragma once
+#include "isochron/base/json.h"
 
 #include <fmt/core.h>
 
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
-#include <string_view>
 #include <utility>
 
 namespace isochron {
 
-// The same document in which numbers from 2^31 on are integers, cut where they have a fraction: no conversion of what
-// is left is undefined. std::out_of_range for one that is no int64, and for a document that is nested deeper than
-// `levels`. Members called `free` keep their numbers.
-template <class Json>
-Json with_numbers_in_range(Json value, std::string_view free, int levels = 100) {
+Json parse_json(std::string_view text, const Json::parser_callback_t& watch) { return Json::parse(text, watch); }
+Json parse_json_if_valid(std::string_view text) { return Json::parse(text, nullptr, false); }
+
+std::string json_text(const Json& document, int indent) {
+  return document.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+Json with_numbers_in_range(Json value, std::string_view free, int levels) {
   constexpr double kLarge = 2147483648.0, kEnd = 9223372036854775808.0;
   if (levels == 0) throw std::out_of_range("it is nested too deeply");
   if (value.is_number_float()) {
-    const double number = value.template get<double>();
+    const double number = value.get<double>();
     if (std::abs(number) < kLarge) return value;
     if (!(std::abs(number) < kEnd)) throw std::out_of_range(fmt::format("{} is no count, time or size", number));
     return static_cast<int64_t>(number);
