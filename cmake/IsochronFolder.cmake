@@ -1,11 +1,10 @@
-# isochron_folder(NAME [HOT|COLD] [DEPENDS folder…] [LIBRARIES target…] SOURCES file…)
+# isochron_folder(NAME [COLD] [DEPENDS folder…] [LIBRARIES target…] SOURCES file…)
 #
 # One folder of isochron/ is one object library, `isochron_NAME`. DEPENDS names the folders it may
 # include from; tools/check_layers.py reads the same lines and rejects every other #include, so the
 # edges of the house are said here and nowhere else. The objects of all folders are linked into the
-# one installed library, `isochron`. HOT: loops over numbers, compiled as hard as the compiler can. COLD: nothing here
-# runs inside a step or a byte loop (it builds, traces, reports), so it is compiled lightly, which saves a third of its
-# build time.
+# one installed library, `isochron`. COLD: nothing here runs inside a step or a byte loop (it builds, traces, reports), so
+# it is compiled lightly, which saves a third of its build time.
 add_library(isochron_flags INTERFACE)
 target_include_directories(isochron_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/generated)
 # The last four misfire on std::string concatenation in GCC 12.
@@ -21,10 +20,10 @@ target_compile_definitions(isochron_flags INTERFACE HWY_SHARED_DEFINE "HWY_DISAB
 target_link_libraries(isochron_flags INTERFACE Threads::Threads fmt::fmt nlohmann_json::nlohmann_json)
 # Highway's prefetches do not compile without any optimisation: GCC takes their hint for no constant then.
 target_compile_options(isochron_flags INTERFACE $<$<CONFIG:Debug>:-Og>)
-# GCC looks for garbage of its own when it holds 128 MB, which united files and the big headers of tests always do: a
-# seventh of their compile time. Files of kernels instantiate the same few functions over and over, and gain by it.
-target_compile_options(isochron_flags INTERFACE
-  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<NOT:$<BOOL:$<TARGET_PROPERTY:ISOCHRON_HOT>>>>:SHELL:--param ggc-min-heapsize=1000000>)
+# GCC looks for garbage of its own from 128 MB on, which united files and the headers of tests always hold: a seventh of
+# their compile time. Files that Highway compiles once per CPU gain by it.
+set(isochron_garbage_from $<$<CXX_COMPILER_ID:GNU>:SHELL:--param ggc-min-heapsize=)
+target_compile_options(isochron_flags INTERFACE ${isochron_garbage_from}1000000>)
 # An index beyond a vector, a span or a view ends the test, also where a sanitizer sees memory that is somebody's.
 if(ISOCHRON_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Debug")
   target_compile_definitions(isochron_flags INTERFACE _GLIBCXX_ASSERTIONS)
@@ -63,18 +62,18 @@ function(isochron_unite target)
     file(STRINGS ${CMAKE_CURRENT_SOURCE_DIR}/${file} per_cpu REGEX "define HWY_TARGET_INCLUDE" LIMIT_COUNT 1)
     if(per_cpu)
       set_source_files_properties(${file} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+      set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS ${isochron_garbage_from}131072>)
     endif()
   endforeach()
 endfunction()
 
 set_property(GLOBAL PROPERTY ISOCHRON_FOLDERS "")
 function(isochron_folder name)
-  cmake_parse_arguments(ARG "HOT;COLD" "" "DEPENDS;LIBRARIES;SOURCES" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "" "DEPENDS;LIBRARIES;SOURCES" ${ARGN})
   add_library(isochron_${name} OBJECT ${ARG_SOURCES})
   target_link_libraries(isochron_${name} PUBLIC isochron_flags ${ARG_LIBRARIES})
-  set_target_properties(isochron_${name} PROPERTIES ISOCHRON_HOT ${ARG_HOT})
-  if(NOT ARG_HOT)
-    target_compile_options(isochron_${name} PRIVATE $<$<CONFIG:Release>:$<IF:$<BOOL:${ARG_COLD}>,-O1,-O2>>)
+  if(ARG_COLD)
+    target_compile_options(isochron_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
   isochron_precompile(isochron_${name} isochron_base ${isochron_common_headers})
   isochron_unite(isochron_${name} ${ARG_SOURCES})
