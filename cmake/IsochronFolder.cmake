@@ -22,7 +22,7 @@ target_link_libraries(isochron_flags INTERFACE Threads::Threads fmt::fmt nlohman
 target_compile_options(isochron_flags INTERFACE $<$<CONFIG:Debug>:-Og>)
 # GCC looks for garbage of its own from 128 MB on, which united files and the headers of tests always hold: a seventh of
 # their compile time. Files that Highway compiles once per CPU gain by it.
-set(isochron_garbage_from $<$<CXX_COMPILER_ID:GNU>:SHELL:--param ggc-min-heapsize=)
+set(isochron_garbage_from $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=)
 target_compile_options(isochron_flags INTERFACE ${isochron_garbage_from}1000000>)
 # An index beyond a vector, a span or a view ends the test, also where a sanitizer sees memory that is somebody's.
 if(ISOCHRON_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Debug")

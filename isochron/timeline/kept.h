@@ -18,7 +18,7 @@ namespace isochron {
 template <class T>
 class Room {
  public:
-  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+  static_assert(std::is_trivially_copyable_v<T>);
   explicit Room(size_t count) : count_(count), items_(static_cast<T*>(::operator new(count * sizeof(T)))) {}
   T& operator[](size_t i) { return items_.get()[i]; }
   const T& operator[](size_t i) const { return items_.get()[i]; }
