@@ -69,14 +69,13 @@ class IndexedAhead : public RunAhead {
     };
     guarded([&] { below_->make(slot.unit, slot.epoch, job.first, job.last, worker, slot.assembly); });
     if (slot.parts > 1) note_cost((monotonic_ns() - begin) / (job.last - job.first));
-    if (!finish(job, error, worker)) return;
-    error = nullptr;
+    if (!finish(job, std::exchange(error, nullptr), worker)) return;
     const int64_t made = monotonic_ns();
     if (!slot.error) {
       guarded([&] { below_->complete(slot.unit, slot.epoch, worker, slot.assembly, slot.element); });
       if (error) {
-        slot.error = error;
         slot.fault = run_.fault_of(worker, error);
+        slot.error = std::move(error);
       }
     }
     if (slot.parts == 1) note_cost(monotonic_ns() - begin);
@@ -209,7 +208,7 @@ class StreamAhead : public RunAhead {
       if (f_) note_cost(monotonic_ns() - begin);
       if (f_) note_completion(1);
     }
-    finish(job, error, worker);
+    finish(job, std::move(error), worker);
     publish(job.slot);
   }
 

@@ -187,8 +187,8 @@ bool RunAhead::finish(Job& job, std::exception_ptr error, Worker& worker) {
   std::lock_guard lock(mutex_);
   Slot& slot = *job.slot;
   if (error && !slot.error) {
-    slot.error = error;
     slot.fault = run_.fault_of(worker, error);
+    slot.error = std::move(error);
   }
   slot.done += job.last - job.first;
   return slot.done == slot.parts;
@@ -291,7 +291,7 @@ bool RunAhead::next(Worker& worker, Element& out) {
   report_.depth_sum += ready;
   if (slot->error) {
     set_last_fault(slot->fault);
-    std::rethrow_exception(slot->error);
+    std::rethrow_exception(std::exchange(slot->error, nullptr));
   }
   out = std::move(slot->element);
   return true;

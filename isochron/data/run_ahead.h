@@ -43,7 +43,7 @@ struct Slot {
   int64_t parts = 1, claimed = 0, done = 0;
   bool ready = false, end = false;
   Element element;
-  std::exception_ptr error;
+  std::exception_ptr error;  // nobody else's: who takes the slot takes it
   Fault fault;
   Assembly assembly;
 };
