@@ -46,7 +46,6 @@ Json info_json(const CheckpointInfo& info) {
           {"bytes", info.bytes}};
 }
 
-// Names of files and tensors may be any bytes.
 std::string place_of(const CheckpointInfo& info) {
   return info.step == 0 ? fmt::format("end of epoch {}", info.epoch)
                         : fmt::format("epoch {}, step {}", info.epoch + 1, info.step);

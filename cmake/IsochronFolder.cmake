@@ -31,8 +31,7 @@ target_link_libraries(isochron_flags INTERFACE Threads::Threads fmt::fmt nlohman
 target_compile_options(isochron_flags INTERFACE $<$<CONFIG:Debug>:-Og>)
 # GCC looks for garbage of its own from 128 MB on, which united files and the headers of tests always hold: a seventh of
 # their compile time. Files that Highway compiles once per CPU gain by it.
-set(isochron_garbage_from $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=)
-target_compile_options(isochron_flags INTERFACE ${isochron_garbage_from}1000000>)
+target_compile_options(isochron_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=1000000>)
 # An index beyond a vector, a span or a view ends the test, also where a sanitizer sees memory that is somebody's.
 if(ISOCHRON_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Debug")
   target_compile_definitions(isochron_flags INTERFACE _GLIBCXX_ASSERTIONS)
@@ -72,7 +71,7 @@ function(isochron_unite target)
     file(STRINGS ${CMAKE_CURRENT_SOURCE_DIR}/${file} per_cpu REGEX "define HWY_TARGET_INCLUDE" LIMIT_COUNT 1)
     if(per_cpu)
       set_source_files_properties(${file} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-      set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS ${isochron_garbage_from}131072>)
+      set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=131072>)
     endif()
   endforeach()
 endfunction()
