@@ -86,8 +86,7 @@ std::shared_ptr<Executable> Compiler::compile() {
     hold(graph_.inputs[i],
          new_buffer({Place::input, static_cast<int32_t>(i), 0}, graph_.nodes[node].outputs[0].bytes()));
   }
-  const Op& constant = op_named("constant");
-  const Op& reshape = op_named("reshape");
+  static const Op &constant = op_named("constant"), &reshape = op_named("reshape");
   for (int32_t i = 0; i < static_cast<int32_t>(graph_.nodes.size()); ++i) {
     const GraphNode& node = graph_.nodes[static_cast<size_t>(i)];
     if (!node.op) continue;
@@ -219,7 +218,7 @@ void Compiler::bind_updating_outputs(int32_t at, Call& call) {
 }
 
 bool Compiler::lies_in_an_input(ValueId v) const {
-  const Op& reshape = op_named("reshape");
+  static const Op& reshape = op_named("reshape");
   while (graph_[v].op == &reshape) v = graph_[v].inputs[0];
   return !graph_[v].op;
 }
@@ -358,7 +357,7 @@ void Compiler::place_barriers() {
 }
 
 void Compiler::emit() {
-  const Op& check_finite = op_named("check_finite");
+  static const Op& check_finite = op_named("check_finite");
   for (size_t c = 0; c < calls_.size(); ++c) {
     Call& call = calls_[c];
     Instruction instruction;

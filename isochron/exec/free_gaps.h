@@ -13,9 +13,12 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <set>
+
+#include "isochron/base/pooled.h"
 
 namespace isochron {
 
@@ -61,21 +64,26 @@ class FreeGaps {
     const auto long_enough = [&](int64_t begin) { return ends_.at(begin) - begin >= bytes; };
     const auto found = std::find_if(begins_[power].begin(), begins_[power].end(), long_enough);
     int64_t least = found == begins_[power].end() ? INT64_MAX : *found;
-    for (size_t longer = power + 1; longer < begins_.size(); ++longer)
-      if (!begins_[longer].empty()) least = std::min(least, *begins_[longer].begin());
+    for (uint64_t longer = used_ >> power >> 1 << power << 1; longer; longer &= longer - 1)
+      least = std::min(least, *begins_[static_cast<size_t>(std::countr_zero(longer))].begin());
     return least;
   }
   void add(int64_t begin, int64_t end) {
     ends_.emplace(begin, end);
-    begins_[power_of(end - begin)].insert(begin);
+    const size_t power = power_of(end - begin);
+    begins_[power].insert(begin);
+    used_ |= uint64_t{1} << power;
   }
   void remove(int64_t begin, int64_t end) {
-    begins_[power_of(end - begin)].erase(begin);
+    const size_t power = power_of(end - begin);
+    begins_[power].erase(begin);
+    if (begins_[power].empty()) used_ &= ~(uint64_t{1} << power);
     ends_.erase(begin);
   }
 
-  std::map<int64_t, int64_t> ends_;           // by begin
-  std::array<std::set<int64_t>, 63> begins_;  // by power
+  std::map<int64_t, int64_t, std::less<>, PoolAllocator<std::pair<const int64_t, int64_t>>> ends_;  // by begin
+  std::array<std::set<int64_t, std::less<>, PoolAllocator<int64_t>>, 63> begins_;                   // by power
+  uint64_t used_ = 0;  // powers that have gaps, as bits
 };
 
 }  // namespace isochron

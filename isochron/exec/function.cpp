@@ -1,9 +1,9 @@
 #include "isochron/exec/function.h"
 
 #include <cstring>
-#include <unordered_map>
 
 #include "isochron/base/clock.h"
+#include "isochron/base/flat_map.h"
 #include "isochron/exec/evaluate.h"
 #include "isochron/exec/first_bad_op.h"
 #include "isochron/exec/trial.h"
@@ -23,7 +23,7 @@ struct Trace {
     Value before;
   };
   std::vector<Assigned> assigned;
-  std::unordered_map<const TensorState*, size_t> known;  // places in `assigned`
+  FlatMap<const TensorState*, size_t> known;  // places in `assigned`
   Trace* outer;
 
   Trace() : outer(std::exchange(current(), this)) { tracing_on_this_thread() = true; }
@@ -37,8 +37,8 @@ struct Trace {
   }
   // What the variable was when the trace began.
   const Value& before(const TensorState& variable) const {
-    const auto found = known.find(&variable);
-    return found == known.end() ? variable.value : assigned[found->second].before;
+    const size_t* place = known.find(&variable);
+    return place ? assigned[*place].before : variable.value;
   }
   static Trace*& current() {
     thread_local Trace* trace = nullptr;
@@ -70,7 +70,7 @@ void compute_pending() {
 
 void note_assignment(const std::shared_ptr<TensorState>& variable) {
   Trace* trace = Trace::current();
-  if (!trace || !trace->known.emplace(variable.get(), trace->assigned.size()).second) return;
+  if (!trace || !trace->known.try_emplace(variable.get(), trace->assigned.size()).second) return;
   trace->assigned.push_back({variable, variable->value});
 }
 
@@ -98,10 +98,10 @@ struct TracedPlan::Recording {
 TracedPlan::Recording TracedPlan::record(std::span<const TensorSpec> arguments, const TracedBody& body) {
   Recording recorded;
   std::vector<Tensor> placeholders;
-  std::unordered_map<const Node*, int32_t> argument_of;
+  FlatMap<const Node*, int32_t> argument_of;
   for (const TensorSpec& spec : arguments) {
     placeholders.emplace_back(make_leaf(spec, {}, LeafRole::argument));
-    argument_of[placeholders.back().value().node.get()] = static_cast<int32_t>(argument_of.size());
+    argument_of.try_emplace(placeholders.back().value().node.get(), static_cast<int32_t>(argument_of.size()));
   }
   const Tensor key(make_leaf({DType::int64, {2}}, {}, LeafRole::argument));
 
@@ -125,11 +125,11 @@ TracedPlan::Recording TracedPlan::record(std::span<const TensorSpec> arguments, 
   Graph& graph = recorded.graph;
   graph = graph_from(recorded.walk);
 
-  std::unordered_map<uint64_t, int32_t> input_of_variable;
+  FlatMap<uint64_t, int32_t> input_of_variable;
   for (const Value& leaf : recorded.walk.leaves) {
     Input input{Input::captured, 0, nullptr, false, leaf};
-    if (const auto found = argument_of.find(leaf.node.get()); found != argument_of.end()) {
-      input = {Input::argument, found->second, nullptr, false, {}};
+    if (const int32_t* argument = argument_of.find(leaf.node.get())) {
+      input = {Input::argument, *argument, nullptr, false, {}};
     } else if (leaf.node == key.value().node) {
       input = {Input::random_key, 0, nullptr, false, {}};
     } else if (std::shared_ptr<TensorState> variable = variable_with(leaf)) {
@@ -142,14 +142,14 @@ TracedPlan::Recording TracedPlan::record(std::span<const TensorSpec> arguments, 
   }
   for (size_t i = 0; i < trace.assigned.size(); ++i) {
     const std::shared_ptr<TensorState>& state = trace.assigned[i].state;
-    auto found = input_of_variable.find(state->variable);
-    if (found == input_of_variable.end()) {
+    const auto [input, fresh] =
+        input_of_variable.try_emplace(state->variable, static_cast<int32_t>(recorded.inputs.size()));
+    if (fresh) {
       graph.add_input(state->value.spec(), LeafRole::variable);
-      found = input_of_variable.emplace(state->variable, static_cast<int32_t>(recorded.inputs.size())).first;
       recorded.inputs.push_back({Input::variable, 0, state, false, {}});
     }
-    recorded.inputs[static_cast<size_t>(found->second)].updated = true;
-    graph.updates.push_back({static_cast<int32_t>(results.size() + i), found->second});
+    recorded.inputs[static_cast<size_t>(*input)].updated = true;
+    graph.updates.push_back({static_cast<int32_t>(results.size() + i), *input});
   }
   for (Input& input : recorded.inputs)
     if (input.kind == Input::variable) input.dtype = trace.before(*input.variable_state).spec().dtype;

@@ -22,7 +22,7 @@ std::vector<uint8_t> updating_nodes(const Graph& graph) {
 
 // By node: whether it is best computed at once, because only updating nodes read it, or because it costs nothing.
 std::vector<uint8_t> eager_nodes(const Graph& graph, const std::vector<uint8_t>& late) {
-  const Op &reshape = op_named("reshape"), &cast = op_named("cast");
+  static const Op &reshape = op_named("reshape"), &cast = op_named("cast");
   std::vector<uint8_t> read(graph.nodes.size(), 0), by_updates(graph.nodes.size(), 1);
   for (size_t i = graph.nodes.size(); i-- > 0;) {
     const GraphNode& node = graph.nodes[i];
@@ -63,7 +63,7 @@ void order_for_running(Graph& graph) {
     if (i < count && place[i] == static_cast<int32_t>(i)) order.push_back(static_cast<int32_t>(i));
     order.insert(order.end(), after[i].begin(), after[i].end());
   }
-  graph.arrange(std::move(order));
+  graph.arrange(order);
 }
 
 }  // namespace isochron

@@ -1,5 +1,7 @@
 #include "isochron/exec/workspace.h"
 
+#include <algorithm>
+
 #include "isochron/base/error.h"
 #include "isochron/base/prefault.h"
 #include "isochron/timeline/timeline.h"
@@ -20,7 +22,10 @@ std::byte* workspace(size_t bytes) {
     return block;
   }
   ScopedSpan span(Phase::allocate, "workspace");
-  const size_t rounded = (bytes + 4095) / 4096 * 4096;
+  // Batches whose lengths grow by a little each would give back and fault in all pages every time, and interrupt the
+  // other threads for it.
+  const size_t wanted = std::max(bytes, block_bytes + block_bytes / 4);
+  const size_t rounded = (wanted + 4095) / 4096 * 4096;
   release_workspace();
   block = static_cast<std::byte*>(map_pages(rounded, true));
   if (!block) fail<MemoryError>("workspace", "no memory for temporaries of {} bytes", bytes);

@@ -1,8 +1,8 @@
 #include "isochron/graph/gradient.h"
 
-#include <unordered_map>
 #include <unordered_set>
 
+#include "isochron/base/flat_map.h"
 #include "isochron/graph/walk.h"
 #include "isochron/ops/create.h"
 #include "isochron/ops/elementwise.h"
@@ -16,10 +16,10 @@ std::vector<NodePtr> differentiable_below(std::span<const Tensor> targets, std::
   std::unordered_set<const Node*> ended;
   for (const Tensor& end : ends) ended.insert(end.value().node.get());
   std::vector<NodePtr> order;
-  std::unordered_map<const Node*, bool> seen;
+  FlatMap<const Node*, bool> seen;
   std::vector<std::pair<NodePtr, size_t>> stack;
   const auto open = [&](const NodePtr& node) {
-    if (node->differentiable && seen.emplace(node.get(), true).second) stack.emplace_back(node, 0);
+    if (node->differentiable && seen.try_emplace(node.get()).second) stack.emplace_back(node, 0);
   };
   for (const Tensor& target : targets) {
     open(target.value().node);
@@ -41,9 +41,9 @@ std::vector<NodePtr> differentiable_below(std::span<const Tensor> targets, std::
 using Slots = SmallVector<Tensor, 1>;
 
 struct Adjoints {
-  std::unordered_map<const Node*, Slots> of_node;
+  FlatMap<const Node*, Slots> of_node;
   std::vector<VariableGradient> of_variable;
-  std::unordered_map<uint64_t, size_t> place_of_variable;
+  FlatMap<uint64_t, size_t> place_of_variable;
 
   void add(const Value& value, const Tensor& gradient) {
     Slots& slots = of_node[value.node.get()];
@@ -52,15 +52,15 @@ struct Adjoints {
     slot = slot.defined() ? slot + gradient : gradient;
   }
   Tensor* find(uint64_t variable) {
-    const auto found = place_of_variable.find(variable);
-    return found == place_of_variable.end() ? nullptr : &of_variable[found->second].gradient;
+    const size_t* place = place_of_variable.find(variable);
+    return place ? &of_variable[*place].gradient : nullptr;
   }
   void add_to_variable(uint64_t variable, const Tensor& gradient) {
-    const auto [found, fresh] = place_of_variable.emplace(variable, of_variable.size());
+    const auto [place, fresh] = place_of_variable.try_emplace(variable, of_variable.size());
     if (fresh)
       of_variable.push_back({variable, gradient});
     else
-      of_variable[found->second].gradient = of_variable[found->second].gradient + gradient;
+      of_variable[*place].gradient = of_variable[*place].gradient + gradient;
   }
 };
 
@@ -86,17 +86,17 @@ Adjoints differentiate(std::span<const Tensor> targets, std::span<const Tensor> 
   for (const Tensor& end : ends) ended.insert(end.value().node.get());
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
     const NodePtr& node = *it;
-    const auto found = adjoints.of_node.find(node.get());
-    if (found == adjoints.of_node.end()) continue;
+    const Slots* found = adjoints.of_node.find(node.get());
+    if (!found) continue;
     if (node->variable) {
-      adjoints.add_to_variable(node->variable, found->second[0]);
+      adjoints.add_to_variable(node->variable, (*found)[0]);
       continue;
     }
     if (!node->op || node->inputs.empty() || ended.contains(node.get())) continue;
     if (!node->op->gradient)
       fail<ValueError>(node->op->name, "has no gradient: {}; put stop_gradient around it or leave it out of the loss",
                        node->op->no_gradient);
-    const std::vector<Tensor> outputs(found->second.begin(), found->second.end());
+    const std::vector<Tensor> outputs(found->begin(), found->end());
     const Gradients input_gradients = node->op->gradient(GradientContext(node, outputs));
     ISO_CHECK(input_gradients.size() == node->inputs.size());
     for (size_t i = 0; i < input_gradients.size(); ++i)
@@ -119,8 +119,8 @@ std::vector<Tensor> gradients(std::span<const Tensor> targets, std::span<const T
       result.push_back(found ? *found : Tensor());
       continue;
     }
-    const auto found = adjoints.of_node.find(value.node.get());
-    result.push_back(found == adjoints.of_node.end() ? Tensor() : found->second[static_cast<size_t>(value.index)]);
+    const Slots* found = adjoints.of_node.find(value.node.get());
+    result.push_back(found ? (*found)[static_cast<size_t>(value.index)] : Tensor());
   }
   return result;
 }

@@ -1,5 +1,8 @@
 #include "isochron/graph/graph.h"
 
+#include <algorithm>
+#include <optional>
+
 namespace isochron {
 
 std::vector<TensorSpec> Graph::input_specs(const GraphNode& node) const {
@@ -10,10 +13,9 @@ std::vector<TensorSpec> Graph::input_specs(const GraphNode& node) const {
 }
 
 ValueId Graph::add_input(TensorSpec spec, LeafRole role) {
-  GraphNode node;
+  GraphNode& node = nodes.add();
   node.role = role;
   node.outputs.push_back(spec);
-  nodes.push_back(std::move(node));
   inputs.push_back(static_cast<int32_t>(nodes.size() - 1));
   return {inputs.back(), 0};
 }
@@ -40,24 +42,21 @@ void Graph::replace(ValueId from, ValueId to) {
 
 namespace {
 
-// Inputs first, and every node after what it reads.
-bool in_order(const Graph& graph) {
+// The nodes that outputs need, and all inputs, as they stand; or nothing, where they do not stand in order: inputs
+// first, and every node after what it reads.
+std::optional<std::vector<int32_t>> needed_in_order(const Graph& graph) {
   for (size_t i = 0; i < graph.inputs.size(); ++i)
-    if (graph.inputs[i] != static_cast<int32_t>(i)) return false;
-  for (size_t i = 0; i < graph.nodes.size(); ++i)
-    for (ValueId in : graph.nodes[i].inputs)
-      if (in.node >= static_cast<int32_t>(i)) return false;
-  return true;
-}
-
-// The nodes that outputs need, and all inputs, of a graph in order.
-std::vector<int32_t> needed_in_order(const Graph& graph) {
+    if (graph.inputs[i] != static_cast<int32_t>(i)) return std::nullopt;
   std::vector<uint8_t> needed(graph.nodes.size(), 0);
-  for (int32_t input : graph.inputs) needed[static_cast<size_t>(input)] = 1;
+  std::fill_n(needed.begin(), graph.inputs.size(), uint8_t{1});
   for (ValueId out : graph.outputs) needed[static_cast<size_t>(out.node)] = 1;
-  for (size_t i = graph.nodes.size(); i-- > 0;)
-    if (needed[i])
-      for (ValueId in : graph.nodes[i].inputs) needed[static_cast<size_t>(in.node)] = 1;
+  for (size_t i = graph.nodes.size(); i-- > 0;) {
+    if (!needed[i]) continue;
+    for (ValueId in : graph.nodes[i].inputs) {
+      if (in.node >= static_cast<int32_t>(i)) return std::nullopt;
+      needed[static_cast<size_t>(in.node)] = 1;
+    }
+  }
   std::vector<int32_t> order;
   order.reserve(needed.size());
   for (size_t i = 0; i < needed.size(); ++i)
@@ -66,7 +65,7 @@ std::vector<int32_t> needed_in_order(const Graph& graph) {
 }
 
 std::vector<int32_t> sorted_order(const Graph& graph) {
-  const std::vector<GraphNode>& nodes = graph.nodes;
+  const NodeList& nodes = graph.nodes;
   const size_t count = nodes.size();
   std::vector<int32_t> order;
   order.reserve(count);
@@ -112,26 +111,17 @@ std::vector<int32_t> sorted_order(const Graph& graph) {
 
 }  // namespace
 
-void Graph::arrange(std::vector<int32_t> order) {
-  const size_t kept = order.size();
+void NodeList::arrange(std::span<const int32_t> order) {
+  std::vector<Owner> arranged;
+  arranged.reserve(std::max(order.size(), nodes_.capacity()));
+  for (int32_t from : order) arranged.push_back(std::move(nodes_[static_cast<size_t>(from)]));
+  nodes_ = std::move(arranged);
+}
+
+void Graph::arrange(std::span<const int32_t> order) {
   std::vector<int32_t> moved(nodes.size(), -1);
-  for (size_t i = 0; i < kept; ++i) moved[static_cast<size_t>(order[i])] = static_cast<int32_t>(i);
-  for (size_t i = 0; i < nodes.size(); ++i)
-    if (moved[i] < 0) order.push_back(static_cast<int32_t>(i));
-  // In place, cycle by cycle: the nodes of a deep model fill megabytes, whose first touch costs more than the moves.
-  for (size_t first = 0; first < order.size(); ++first) {
-    if (order[first] == static_cast<int32_t>(first)) continue;
-    GraphNode held = std::move(nodes[first]);
-    size_t gap = first;
-    for (auto from = static_cast<size_t>(order[gap]); from != first; from = static_cast<size_t>(order[gap])) {
-      nodes[gap] = std::move(nodes[from]);
-      order[gap] = static_cast<int32_t>(gap);
-      gap = from;
-    }
-    nodes[gap] = std::move(held);
-    order[gap] = static_cast<int32_t>(gap);
-  }
-  nodes.resize(kept);
+  for (size_t i = 0; i < order.size(); ++i) moved[static_cast<size_t>(order[i])] = static_cast<int32_t>(i);
+  nodes.arrange(order);
   for (GraphNode& node : nodes)
     for (ValueId& in : node.inputs) in.node = moved[static_cast<size_t>(in.node)];
   for (int32_t& input : inputs) input = moved[static_cast<size_t>(input)];
@@ -139,21 +129,24 @@ void Graph::arrange(std::vector<int32_t> order) {
 }
 
 void Graph::topological_sort() {
+  const std::optional<std::vector<int32_t>> order = needed_in_order(*this);
   // Most passes change little: a graph that stays as it is is not moved.
-  const bool sorted = in_order(*this);
-  std::vector<int32_t> order = sorted ? needed_in_order(*this) : sorted_order(*this);
-  if (sorted && order.size() == nodes.size()) return;
-  arrange(std::move(order));
+  if (order && order->size() == nodes.size()) return;
+  arrange(order ? *order : sorted_order(*this));
 }
 
-std::vector<SmallVector<int32_t, 1>> Graph::use_counts() const {
-  std::vector<SmallVector<int32_t, 1>> uses(nodes.size());
-  for (size_t i = 0; i < nodes.size(); ++i) uses[i].resize(nodes[i].outputs.size(), 0);
-  const auto count = [&](ValueId v) { ++uses[static_cast<size_t>(v.node)][static_cast<size_t>(v.output)]; };
-  for (const GraphNode& node : nodes)
+UseCounts::UseCounts(const Graph& graph) {
+  first_.reserve(graph.nodes.size());
+  int32_t values = 0;
+  for (const GraphNode& node : graph.nodes) {
+    first_.push_back(values);
+    values += static_cast<int32_t>(node.outputs.size());
+  }
+  counts_.assign(static_cast<size_t>(values), 0);
+  const auto count = [&](ValueId v) { ++counts_[static_cast<size_t>(first_[static_cast<size_t>(v.node)] + v.output)]; };
+  for (const GraphNode& node : graph.nodes)
     for (ValueId in : node.inputs) count(in);
-  for (ValueId out : outputs) count(out);
-  return uses;
+  for (ValueId out : graph.outputs) count(out);
 }
 
 int updated_input(const GraphNode& node, size_t output) {

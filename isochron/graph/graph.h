@@ -6,6 +6,7 @@
 // Nodes stand in an order in which every input comes before its use (after topological_sort()).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <source_location>
@@ -13,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "isochron/base/pooled.h"
 #include "isochron/ops/op.h"
 
 namespace isochron {
@@ -25,7 +27,7 @@ struct ValueId {
 
 struct Graph;
 
-struct GraphNode {
+struct GraphNode : Pooled<GraphNode> {
   const Op* op = nullptr;  // null: an input of the graph
   SmallVector<ValueId, 3> inputs;
   Specs outputs;
@@ -36,6 +38,59 @@ struct GraphNode {
   std::shared_ptr<const Graph> body;  // of a fused node: what it does to one element
 };
 
+// The nodes of a graph by index. Each stays where it is in memory while others are added, dropped or put in another
+// order, which moves no more than pointers: references to nodes stay good until theirs is dropped.
+class NodeList {
+ public:
+  template <class Pointer, class T>
+  class Iterator {
+   public:
+    using value_type = GraphNode;
+    using difference_type = std::ptrdiff_t;
+    Iterator() = default;
+    explicit Iterator(Pointer at) : at_(at) {}
+    T& operator*() const { return **at_; }
+    T* operator->() const { return &**at_; }
+    Iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+    Iterator operator++(int) { return Iterator(at_++); }
+    bool operator==(const Iterator&) const = default;
+
+   private:
+    Pointer at_{};
+  };
+
+  NodeList() = default;
+  NodeList(NodeList&&) = default;
+  NodeList& operator=(NodeList&&) = default;
+  NodeList(const NodeList& other) {
+    reserve(other.size());
+    for (const Owner& node : other.nodes_) push_back(*node);
+  }
+  NodeList& operator=(const NodeList& other) { return *this = NodeList(other); }
+
+  size_t size() const { return nodes_.size(); }
+  void reserve(size_t count) { nodes_.reserve(count); }
+  GraphNode& operator[](size_t i) { return *nodes_[i]; }
+  const GraphNode& operator[](size_t i) const { return *nodes_[i]; }
+  GraphNode& back() { return *nodes_.back(); }
+  auto begin() { return Iterator<Owner*, GraphNode>(nodes_.data()); }
+  auto end() { return Iterator<Owner*, GraphNode>(nodes_.data() + nodes_.size()); }
+  auto begin() const { return Iterator<const Owner*, const GraphNode>(nodes_.data()); }
+  auto end() const { return Iterator<const Owner*, const GraphNode>(nodes_.data() + nodes_.size()); }
+
+  GraphNode& add() { return *nodes_.emplace_back(new GraphNode); }
+  void push_back(GraphNode node) { nodes_.emplace_back(new GraphNode(std::move(node))); }
+  // The nodes become those of `order`, in that order; the others are dropped.
+  void arrange(std::span<const int32_t> order);
+
+ private:
+  using Owner = std::unique_ptr<GraphNode>;
+  std::vector<Owner> nodes_;
+};
+
 // Output `output` of the graph becomes the new content of input `input`, in place.
 struct GraphUpdate {
   int32_t output = 0;
@@ -43,7 +98,7 @@ struct GraphUpdate {
 };
 
 struct Graph {
-  std::vector<GraphNode> nodes;
+  NodeList nodes;
   std::vector<int32_t> inputs;  // nodes, in the order in which they are bound
   std::vector<ValueId> outputs;
   std::vector<GraphUpdate> updates;
@@ -61,11 +116,21 @@ struct Graph {
   // Every use of `from`, outputs included, becomes a use of `to`.
   void replace(ValueId from, ValueId to);
   // The nodes become those of `order`, in that order. Nothing that stays may read one that goes.
-  void arrange(std::vector<int32_t> order);
+  void arrange(std::span<const int32_t> order);
   // Puts nodes in topological order (stable) and drops those no output needs; inputs stay.
   void topological_sort();
-  // How often each value is used, outputs included, indexed by node and output.
-  std::vector<SmallVector<int32_t, 1>> use_counts() const;
+};
+
+// How often each value is used, the graph's outputs included, when this was made.
+class UseCounts {
+ public:
+  explicit UseCounts(const Graph& graph);
+  int32_t of(ValueId v) const { return counts_[static_cast<size_t>(first_[static_cast<size_t>(v.node)] + v.output)]; }
+  // Whether the node was there.
+  bool knows(int32_t node) const { return static_cast<size_t>(node) < first_.size(); }
+
+ private:
+  std::vector<int32_t> first_, counts_;  // by node: the place of its output 0 in counts_
 };
 
 // The input that output `output` of an updating node takes the place of. Such nodes take some shared inputs

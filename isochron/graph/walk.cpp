@@ -190,9 +190,7 @@ Signature signature_of(const Walk& walk) {
 
 Graph graph_from(const Walk& walk, const std::vector<bool>& lifted) {
   Graph graph;
-  // With room for what passes add: moving all nodes to new memory takes as long as several passes.
-  const size_t count = walk.leaves.size() + walk.nodes.size();
-  graph.nodes.reserve(count + count / 4);
+  graph.nodes.reserve(walk.leaves.size() + walk.nodes.size());
   for (const Value& leaf : walk.leaves)
     graph.add_input(leaf.spec(), leaf.node->role == LeafRole::none ? LeafRole::data : leaf.node->role);
   std::vector<int32_t> place(walk.nodes.size());
@@ -209,15 +207,14 @@ Graph graph_from(const Walk& walk, const std::vector<bool>& lifted) {
       const size_t i = constant++;
       if (i < lifted.size() && lifted[i]) continue;
     }
-    GraphNode copy;
+    place[static_cast<size_t>(node->position)] = static_cast<int32_t>(graph.nodes.size());
+    GraphNode& copy = graph.nodes.add();
     copy.op = node->op;
     copy.outputs = node->outputs;
     copy.attributes = node->attributes;
     copy.phase = node->phase;
     copy.where = node->where;
     for (const Value& in : node->inputs) copy.inputs.push_back(id_of(in));
-    place[static_cast<size_t>(node->position)] = static_cast<int32_t>(graph.nodes.size());
-    graph.nodes.push_back(std::move(copy));
   }
   for (const Value& root : walk.roots) graph.outputs.push_back(id_of(root));
   return graph;

@@ -29,10 +29,11 @@ bool register_kernels(std::initializer_list<KernelEntry> entries) {
   return true;
 }
 
-std::vector<const KernelEntry*> kernels_of(std::string_view op) {
+std::span<const KernelEntry* const> kernels_of(std::string_view op) {
   const auto& by_op = Registry::global().by_op;
   const auto found = by_op.find(op);
-  return found == by_op.end() ? std::vector<const KernelEntry*>{} : found->second;
+  if (found == by_op.end()) return {};
+  return found->second;
 }
 
 ChosenKernel choose_kernel(const KernelRequest& request) {

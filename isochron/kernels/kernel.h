@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -106,7 +107,7 @@ struct KernelEntry {
   KernelPtr (*make)(const KernelRequest& request, std::string& why_not);
 };
 bool register_kernels(std::initializer_list<KernelEntry> entries);
-std::vector<const KernelEntry*> kernels_of(std::string_view op);
+std::span<const KernelEntry* const> kernels_of(std::string_view op);
 
 struct ChosenKernel {
   KernelPtr kernel;

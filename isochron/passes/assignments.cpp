@@ -8,7 +8,7 @@ namespace isochron {
 
 void drop_assignments(Graph& graph) {
   const Op* assign = known_ops().assign;
-  const std::vector<SmallVector<int32_t, 1>> uses = graph.use_counts();
+  const UseCounts uses(graph);
   Rewriter rewriter(graph);
   for (int32_t i = 0; i < static_cast<int32_t>(graph.nodes.size()); ++i) {
     const GraphNode& node = graph.nodes[static_cast<size_t>(i)];
@@ -16,8 +16,7 @@ void drop_assignments(Graph& graph) {
     const ValueId value = node.inputs[0];
     const Op* source = graph[value].op;
     if (!source) continue;
-    const bool for_this_alone = uses[static_cast<size_t>(value.node)][static_cast<size_t>(value.output)] == 1 &&
-                                graph[value].outputs.size() == 1;
+    const bool for_this_alone = uses.of(value) == 1 && graph[value].outputs.size() == 1;
     if (for_this_alone || !source->updates.empty()) rewriter.replace({i, 0}, value);
   }
   rewriter.finish();

@@ -22,10 +22,7 @@ constexpr int kMostRegisters = 180;
 
 class ElementwiseFusion {
  public:
-  explicit ElementwiseFusion(Graph& graph) : graph_(graph) {
-    graph_.topological_sort();
-    count_ = static_cast<int32_t>(graph.nodes.size());
-  }
+  explicit ElementwiseFusion(Graph& graph) : graph_(graph), count_(static_cast<int32_t>(graph.nodes.size())) {}
 
   void run() {
     classify();
@@ -222,6 +219,7 @@ class ElementwiseFusion {
     // In the last member's place, where all inputs are known. The other results get their new name.
     const int32_t at = members.back();
     graph_.nodes[static_cast<size_t>(at)] = std::move(fused);
+    rewriter.edited = true;
     ISO_CHECK(!results.empty() && results.front() == at);
     for (size_t i = 1; i < results.size(); ++i) rewriter.replace({results[i], 0}, {at, static_cast<int32_t>(i)});
   }
@@ -229,7 +227,7 @@ class ElementwiseFusion {
   static ValueId last_of(const Graph& body) { return {static_cast<int32_t>(body.nodes.size() - 1), 0}; }
 
   Graph& graph_;
-  int32_t count_ = 0;
+  int32_t count_;
   std::vector<State> states_;
   std::vector<SmallVector<int32_t, 2>> users_;
   std::vector<bool> returned_, updates_;

@@ -12,7 +12,7 @@ using Ints = std::vector<int64_t>;
 
 class ReductionFusion {
  public:
-  explicit ReductionFusion(Graph& graph) : graph_(graph), rewriter_(graph), uses_(graph.use_counts()) {}
+  explicit ReductionFusion(Graph& graph) : graph_(graph), rewriter_(graph), uses_(graph) {}
 
   void run() {
     const auto count = static_cast<int32_t>(graph_.nodes.size());
@@ -37,7 +37,7 @@ class ReductionFusion {
     const GraphNode& group = graph_[in];
     const Ints& axes = reduce.attributes.get<Ints>("axes");
     const auto reduced = static_cast<size_t>(in.output);
-    const bool stored = uses_[static_cast<size_t>(in.node)][reduced] > 1;
+    const bool stored = uses_.of(in) > 1;
     GraphNode both;
     both.op = &fused_reduce_op();
     both.phase = group.phase;
@@ -68,7 +68,7 @@ class ReductionFusion {
 
   Graph& graph_;
   Rewriter rewriter_;
-  std::vector<SmallVector<int32_t, 1>> uses_;
+  UseCounts uses_;
 };
 
 }  // namespace

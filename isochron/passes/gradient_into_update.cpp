@@ -13,7 +13,7 @@ namespace {
 
 class GradientMove {
  public:
-  explicit GradientMove(Graph& graph) : graph_(graph), rewriter_(graph), uses_(graph.use_counts()) {}
+  explicit GradientMove(Graph& graph) : graph_(graph), rewriter_(graph), uses_(graph) {}
 
   void run() {
     const auto count = static_cast<int32_t>(graph_.nodes.size());
@@ -37,7 +37,7 @@ class GradientMove {
   static constexpr int64_t kLargeGradient = 1 << 18, kFewRows = 64;
   bool worth_it(ValueId gradient) const {
     const GraphNode& node = graph_[gradient];
-    if (node.op != known_ops().matmul || uses_[static_cast<size_t>(gradient.node)][0] != 1) return false;
+    if (node.op != known_ops().matmul || uses_.of(gradient) != 1) return false;
     if (!node.attributes.get<bool>("transpose_a") || node.attributes.get<bool>("transpose_b")) return false;
     if (is_variable(node.inputs[0]) || is_variable(node.inputs[1])) return false;
     const TensorSpec& x = graph_.spec(node.inputs[0]);
@@ -58,7 +58,7 @@ class GradientMove {
   bool is_rows(ValueId gradient, const GraphNode& update) const {
     static const Op& scatter_add = op_named("scatter_add");
     const GraphNode& node = graph_[gradient];
-    if (node.op != &scatter_add || uses_[static_cast<size_t>(gradient.node)][0] != 1) return false;
+    if (node.op != &scatter_add || uses_.of(gradient) != 1) return false;
     if (node.attributes.get<int64_t>("axis") != 0 || !is_zero(node.inputs[0])) return false;
     if (is_variable(node.inputs[1]) || is_variable(node.inputs[2])) return false;
     return idle_without_gradient(update) || node.attributes.get_or("lazy", false);
@@ -108,7 +108,7 @@ class GradientMove {
 
   Graph& graph_;
   Rewriter rewriter_;
-  std::vector<SmallVector<int32_t, 1>> uses_;
+  UseCounts uses_;
 };
 
 }  // namespace

@@ -107,15 +107,18 @@ Result drop_reduction(Rewriter& r, ValueId v, ValueId x, const TensorSpec& spec)
 }
 
 // Operands that were broadcast before an op that does it anyway.
-void read_through_broadcasts(Graph& graph, GraphNode& node) {
+void read_through_broadcasts(Rewriter& r, GraphNode& node) {
   const KnownOps& k = known_ops();
+  const Graph& graph = r.graph;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (graph[node.inputs[i]].op != k.broadcast_to) continue;
     const ValueId source = graph[node.inputs[i]].inputs[0];
     Shape shape = graph.spec(source).shape;
     for (size_t j = 0; j < node.inputs.size(); ++j)
       if (j != i) shape = broadcast(node.op->name, shape, graph.spec(node.inputs[j]).shape);
-    if (shape == node.outputs[0].shape) node.inputs[i] = source;
+    if (shape != node.outputs[0].shape) continue;
+    node.inputs[i] = source;
+    r.edited = true;
   }
 }
 
@@ -140,7 +143,7 @@ Result drop_moves(Rewriter& r, ValueId v) {
     if (std::all_of(step.begin(), step.end(), [](int64_t s) { return s == 1; })) return x;
     return std::nullopt;
   }
-  if (op->elementwise && node.inputs.size() > 1) read_through_broadcasts(r.graph, node);
+  if (op->elementwise && node.inputs.size() > 1) read_through_broadcasts(r, node);
   return std::nullopt;
 }
 

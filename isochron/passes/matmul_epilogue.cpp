@@ -25,7 +25,7 @@ std::string activation_name(const GraphNode& node) {
 
 class EpiloguePass {
  public:
-  explicit EpiloguePass(Graph& graph) : graph_(graph), rewriter_(graph), uses_(graph.use_counts()) {}
+  explicit EpiloguePass(Graph& graph) : graph_(graph), rewriter_(graph), uses_(graph) {}
 
   void run() {
     const auto count = static_cast<int32_t>(graph_.nodes.size());
@@ -43,7 +43,7 @@ class EpiloguePass {
   }
 
  private:
-  int32_t uses(ValueId v) const { return uses_[static_cast<size_t>(v.node)][static_cast<size_t>(v.output)]; }
+  int32_t uses(ValueId v) const { return uses_.of(v); }
   bool is_product(ValueId v) const {
     const DType dtype = graph_.spec(v).dtype;
     const Op* op = graph_[v].op;
@@ -86,7 +86,7 @@ class EpiloguePass {
       if (graph_.spec(product).shape != shape || graph_.spec(residual).shape != shape) continue;
       const bool reshaped = graph_[product].op == known_ops().reshape && uses(product) == 1;
       if (reshaped) product = graph_[product].inputs[0];
-      if (product.node >= static_cast<int32_t>(uses_.size()) || !takes_residual(product)) continue;
+      if (!uses_.knows(product.node) || !takes_residual(product)) continue;
       if (!reshaped) {
         SmallVector<ValueId, 3> inputs = graph_[product].inputs;
         inputs.push_back(residual);
@@ -154,6 +154,7 @@ class EpiloguePass {
     attributes.set("alpha", alpha);
     attributes.set("pre_activation", pre_activation);
     node.inputs = std::move(inputs);
+    rewriter_.edited = true;
     node.op = is_matmul ? &matmul_epilogue_op() : &conv_epilogue_op();
     node.attributes = std::move(attributes);
     if (pre_activation) node.outputs.push_back(node.outputs[0]);
@@ -161,7 +162,7 @@ class EpiloguePass {
 
   Graph& graph_;
   Rewriter rewriter_;
-  std::vector<SmallVector<int32_t, 1>> uses_;
+  UseCounts uses_;
 };
 
 }  // namespace

@@ -3,10 +3,7 @@
 namespace isochron {
 
 ValueId Rewriter::add(const Op& op, std::initializer_list<ValueId> in, Attributes attributes, ValueId like) {
-  GraphNode source;
-  source.phase = graph[like].phase;
-  source.where = graph[like].where;
-  return graph.add(op, in, std::move(attributes), source);
+  return graph.add(op, in, std::move(attributes), graph[like]);
 }
 
 void Rewriter::replace(ValueId from, ValueId to) {
@@ -32,6 +29,7 @@ void Rewriter::refresh(GraphNode& node) const {
 }
 
 void Rewriter::finish() {
+  if (!edited && replaced_.empty() && graph.nodes.size() == count_) return;
   if (!replaced_.empty())
     for (GraphNode& node : graph.nodes) refresh(node);
   for (ValueId& out : graph.outputs) out = now(out);

@@ -7,8 +7,7 @@
 //     return std::nullopt;
 //   });
 //
-// Linear in nodes. Nodes a rule adds are given to the rule again, so chains collapse in one walk. Adding nodes moves
-// all others: hold no reference to a node across Rewriter::add.
+// Linear in nodes. Nodes a rule adds are given to the rule again, so chains collapse in one walk.
 #pragma once
 
 #include <functional>
@@ -21,8 +20,10 @@ namespace isochron {
 
 class Rewriter {
  public:
-  explicit Rewriter(Graph& g) : graph(g) {}
+  explicit Rewriter(Graph& g) : graph(g), count_(g.nodes.size()) {}
   Graph& graph;
+  // To be set where a node's inputs were changed in place, which may leave others without a reader.
+  bool edited = false;
 
   // Appends a node; phase and line are those of node `like`.
   ValueId add(const Op& op, std::initializer_list<ValueId> in, Attributes attributes, ValueId like);
@@ -32,10 +33,12 @@ class Rewriter {
   ValueId now(ValueId v) const;
   // Points the node's inputs to what stands for them now.
   void refresh(GraphNode& node) const;
-  // Points the graph's outputs likewise, sorts, and drops what is no longer needed.
+  // Points the graph's outputs likewise, sorts, and drops what is no longer needed. Most passes find nothing to do in
+  // most graphs: this then costs nothing.
   void finish();
 
  private:
+  size_t count_;                                   // of nodes, at first
   std::vector<SmallVector<ValueId, 1>> replaced_;  // by node and output; empty: itself
 };
 

@@ -23,8 +23,13 @@ class WatchedFactors {
 
   void run() {
     static const Op& check = op_named("check_finite");
-    for (GraphNode& node : graph_.nodes)
-      if (node.op == &check && node.inputs.size() > 1) shrink(node);
+    bool shrunk = false;
+    for (GraphNode& node : graph_.nodes) {
+      if (node.op != &check || node.inputs.size() <= 1) continue;
+      shrink(node);
+      shrunk = true;
+    }
+    if (shrunk) graph_.topological_sort();
   }
 
  private:

@@ -8,9 +8,9 @@ namespace isochron {
 
 Attributes::Attributes(std::initializer_list<Item> items) : items_(items) {}
 
-void Attributes::set(const char* name, AttributeValue value) {
+void Attributes::set(std::string_view name, AttributeValue value) {
   for (auto& [key, old] : items_)
-    if (std::string_view(key) == name) {
+    if (key == name) {
       old = std::move(value);
       return;
     }
@@ -20,8 +20,7 @@ void Attributes::set(const char* name, AttributeValue value) {
 bool Attributes::operator==(const Attributes& other) const {
   if (items_.size() != other.items_.size()) return false;
   for (size_t i = 0; i < items_.size(); ++i)
-    if (std::string_view(items_[i].first) != other.items_[i].first || items_[i].second != other.items_[i].second)
-      return false;
+    if (items_[i].first != other.items_[i].first || items_[i].second != other.items_[i].second) return false;
   return true;
 }
 

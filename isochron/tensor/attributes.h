@@ -21,7 +21,7 @@ using AttributeValue = std::variant<bool, int64_t, double, std::string, std::vec
 class Attributes {
  public:
   // Names are string literals: they are kept as they are given.
-  using Item = std::pair<const char*, AttributeValue>;
+  using Item = std::pair<std::string_view, AttributeValue>;
   Attributes() = default;
   Attributes(std::initializer_list<Item> items);
 
@@ -46,7 +46,7 @@ class Attributes {
       if (key == name) return &value;
     return nullptr;
   }
-  void set(const char* name, AttributeValue value);
+  void set(std::string_view name, AttributeValue value);
 
   bool empty() const { return items_.empty(); }
   const std::vector<Item>& items() const { return items_; }

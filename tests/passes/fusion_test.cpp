@@ -188,7 +188,7 @@ TEST(FuseElementwise, LongChainsAreCut) {
 TEST(FuseElementwise, EveryElementwiseOpHasATileForm) {
   for (const Op* op : all_ops()) {
     if (!op->elementwise) continue;
-    const std::vector<const KernelEntry*> kernels = kernels_of(op->name);
+    const std::span<const KernelEntry* const> kernels = kernels_of(op->name);
     EXPECT_TRUE(std::any_of(kernels.begin(), kernels.end(), [](const KernelEntry* kernel) {
       return kernel->name == std::string_view("tile");
     })) << op->name;

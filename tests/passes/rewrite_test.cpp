@@ -31,9 +31,11 @@ TEST(Graph, ArrangeOrdersNodesInPlaceAndDropsTheRest) {
 
   Graph shorter = graph_of({a - b, exp(a)});
   shorter.outputs.pop_back();
-  shorter.arrange({1, 0, 2});
+  const GraphNode* kept = &shorter.nodes[2];
+  shorter.arrange(std::vector<int32_t>{1, 0, 2});
   verify(shorter);
   ASSERT_EQ(shorter.nodes.size(), 3u);
+  EXPECT_EQ(&shorter.nodes[2], kept);
   EXPECT_EQ(shorter.nodes[2].inputs[0].node, 1);
   EXPECT_EQ(shorter.nodes[2].inputs[1].node, 0);
 }
