@@ -86,6 +86,9 @@ Tensor random_labels(int64_t rows, int64_t classes) {
 
 BenchResult bench_train(Model& model, const Tensor& x, const Tensor& y, int64_t batch, int epochs) {
   BenchResult result;
+  // Lists that double would look like memory that grows.
+  result.epochs_ms.reserve(static_cast<size_t>(epochs));
+  result.rss_by_epoch.reserve(static_cast<size_t>(epochs));
   const int64_t steps = (x.shape()[0] + batch - 1) / batch;
   if (options.estimate) {
     const Estimate estimate = model.estimate(x, y, {.epochs = epochs, .batch_size = batch});

@@ -72,7 +72,7 @@ class EpiloguePass {
   // A matrix product, maybe with a bias, that nobody else reads and to which nothing has been added yet.
   bool takes_residual(ValueId v) const {
     const GraphNode& node = graph_[v];
-    if (uses(v) != 1 || node.outputs.size() != 1) return false;
+    if (node.outputs.size() != 1 || uses(v) != 1) return false;  // an output added by this pass has no count
     if (node.op == known_ops().matmul) return is_product(v);
     return node.op == &matmul_epilogue_op() && node.attributes.get<std::string>("activation") == "none" &&
            !node.attributes.find("residual") && !node.attributes.find("gate");
