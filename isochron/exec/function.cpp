@@ -175,6 +175,7 @@ std::unique_ptr<TracedPlan> TracedPlan::trace(std::span<const TensorSpec> argume
   traced->trace_seconds_ = seconds_between(start, monotonic_ns());
   traced->input_pointers_.resize(traced->inputs_.size());
   traced->output_pointers_.resize(recorded.graph.outputs.size());
+  recorded.walk = {};  // what compiling allocates takes the place of the recorded nodes
   traced->plan_ = Executable::compile(std::move(recorded.graph));
   return traced;
 }
