@@ -10,6 +10,7 @@
 
 #include <fmt/core.h>
 
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -24,9 +25,17 @@ class Error : public std::runtime_error {
   // The operation, layer or command that refused, as it stands in brackets in what().
   const std::string& operation() const { return operation_; }
   virtual std::string_view kind() const { return "Error"; }
+  // The message, and below it the notes.
+  const char* what() const noexcept override { return noted_ ? noted_->c_str() : message(); }
+  const char* message() const noexcept { return std::runtime_error::what(); }
+  // A line below the message, for those the error passes on its way: catch (Error& e) { e.add_note("in …"); throw; }
+  void add_note(std::string_view note) {
+    noted_ = std::make_shared<std::string>(fmt::format("{}\n  {}", what(), note));
+  }
 
  private:
   std::string operation_;
+  std::shared_ptr<const std::string> noted_;
 };
 
 #define ISO_ERROR_KIND(Name)                                 \

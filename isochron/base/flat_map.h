@@ -44,8 +44,8 @@ class FlatMap {
     int32_t& at = places_[slot_of(key)];
     const bool fresh = at < 0;
     if (fresh) {
-      at = static_cast<int32_t>(entries_.size());
       entries_.emplace_back(key, T(std::forward<Args>(args)...));
+      at = static_cast<int32_t>(entries_.size() - 1);
     }
     return {&entries_[static_cast<size_t>(at)].second, fresh};
   }
@@ -55,7 +55,8 @@ class FlatMap {
   // Where the key is, or else would be. A table is never more than half full.
   size_t slot_of(const Key& key) const {
     const size_t mask = places_.size() - 1;
-    size_t slot = (static_cast<uint64_t>(Hash()(key)) * 0x9E3779B97F4A7C15u >> 32) & mask;
+    const uint64_t hash = Hash()(key);
+    size_t slot = ((hash ^ hash >> 32) * 0x9E3779B97F4A7C15u >> 32) & mask;
     while (places_[slot] >= 0 && !(entries_[static_cast<size_t>(places_[slot])].first == key)) slot = (slot + 1) & mask;
     return slot;
   }

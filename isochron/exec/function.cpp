@@ -307,7 +307,13 @@ TensorList TracedFunction::call(std::span<const Tensor> arguments) {
   for (const Tensor& argument : arguments) argument.eval();
   TracedPlan& plan = plan_for(arguments);
   SmallVector<const void*, 4> argument_pointers;
-  for (const Tensor& argument : arguments) argument_pointers.push_back(argument.raw_data());
+  SmallVector<Storage, 4>
+      held;  // so a plan that updates a variable it also has as an argument leaves these bytes alone
+  for (const Tensor& argument : arguments) {
+    argument_pointers.push_back(argument.raw_data());
+    const Value& value = argument.value();
+    held.push_back(value.node->results[static_cast<size_t>(value.index)]);
+  }
   SmallVector<void*, 3> result_pointers;
   SmallVector<Storage, 3> bytes;
   for (const TensorSpec& spec : plan.results()) {

@@ -24,14 +24,17 @@ std::byte* workspace(size_t bytes) {
   ScopedSpan span(Phase::allocate, "workspace");
   // Batches whose lengths grow by a little each would give back and fault in all pages every time, and interrupt the
   // other threads for it.
-  const size_t wanted = std::max(bytes, block_bytes + block_bytes / 4);
-  const size_t rounded = (wanted + 4095) / 4096 * 4096;
+  const size_t roomy = std::max(bytes, block_bytes + block_bytes / 4);
   release_workspace();
-  block = static_cast<std::byte*>(map_pages(rounded, true));
-  if (!block) fail<MemoryError>("workspace", "no memory for temporaries of {} bytes", bytes);
-  block_bytes = rounded;
-  uses = 0;
-  return block;
+  for (const size_t wanted : {roomy, bytes}) {
+    const size_t rounded = (wanted + 4095) / 4096 * 4096;
+    block = static_cast<std::byte*>(map_pages(rounded, true));
+    if (!block) continue;
+    block_bytes = rounded;
+    uses = 0;
+    return block;
+  }
+  fail<MemoryError>("workspace", "no memory for temporaries of {} bytes", bytes);
 }
 
 size_t workspace_bytes() { return block_bytes; }

@@ -81,8 +81,8 @@ class NodeList {
   auto begin() const { return Iterator<const Owner*, const GraphNode>(nodes_.data()); }
   auto end() const { return Iterator<const Owner*, const GraphNode>(nodes_.data() + nodes_.size()); }
 
-  GraphNode& add() { return *nodes_.emplace_back(new GraphNode); }
-  void push_back(GraphNode node) { nodes_.emplace_back(new GraphNode(std::move(node))); }
+  GraphNode& add() { return *nodes_.emplace_back(std::make_unique<GraphNode>()); }
+  void push_back(GraphNode node) { nodes_.push_back(std::make_unique<GraphNode>(std::move(node))); }
   // The nodes become those of `order`, in that order; the others are dropped.
   void arrange(std::span<const int32_t> order);
 

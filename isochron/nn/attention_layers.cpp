@@ -278,6 +278,7 @@ TransformerEncoderLayer::TransformerEncoderLayer(int64_t num_heads, int64_t feed
 }
 
 void TransformerEncoderLayer::build(const Shape& input) {
+  if (attention_) return;
   const TransformerLayerOptions& o = options_;
   const int64_t width = head_width("TransformerEncoderLayer", input, num_heads_);
   attention_ = std::make_shared<MultiHeadAttention>(num_heads_, width, attention_options(o, o.use_causal_mask));
@@ -308,6 +309,7 @@ TransformerDecoderLayer::TransformerDecoderLayer(int64_t num_heads, int64_t feed
 }
 
 void TransformerDecoderLayer::build(const Shape& input) {
+  if (attention_) return;
   const TransformerLayerOptions& o = options_;
   const int64_t width = head_width("TransformerDecoderLayer", input, num_heads_);
   attention_ = std::make_shared<MultiHeadAttention>(num_heads_, width, attention_options(o, true));

@@ -13,6 +13,7 @@
 #include "isochron/exec/function.h"
 #include "isochron/exec/trial.h"
 #include "isochron/exec/variables.h"
+#include "isochron/nn/layer_note.h"
 #include "isochron/nn/masking.h"
 #include "isochron/nn/partial_shapes.h"
 #include "isochron/nn/weight_budget.h"
@@ -48,7 +49,20 @@ void Layer::ensure_built(const std::vector<Shape>& inputs) {
   ScopedSpan span(Phase::build, "build");
   const bool stand_in = !builds_partial() && any_partial(inputs);
   const std::vector<Shape> shapes = stand_in ? filled(inputs, kStandIns[0]) : inputs;
-  many() || inputs.size() > 1 ? build_many(shapes) : build(shapes.front());
+  // Weights that the constructor made stay; so do those of a build() called by somebody else, each in its place.
+  const std::vector<Weight> before = made_before_ = std::exchange(weights_, {});
+  building_ = true;
+  try {
+    many() || inputs.size() > 1 ? build_many(shapes) : build(shapes.front());
+  } catch (...) {
+    building_ = false;
+    made_before_.clear();
+    weights_ = before;
+    throw;
+  }
+  building_ = false;
+  weights_.insert(weights_.begin(), made_before_.begin(), made_before_.end());
+  made_before_.clear();
   input_shape_ = inputs.front();
   built_ = true;
   if (stand_in) check_other_extents(inputs);
@@ -56,13 +70,22 @@ void Layer::ensure_built(const std::vector<Shape>& inputs) {
   share_what_was_built();
 }
 
+namespace {
+std::string batch_shapes_text(std::span<const Shape> shapes) {
+  std::vector<std::string> texts;
+  for (const Shape& shape : shapes) texts.push_back(batch_shape_text(shape));
+  return joined(texts);
+}
+}  // namespace
+
+void note_layer(Error& error, const Layer& layer, std::span<const Shape> inputs) {
+  error.add_note(
+      fmt::format("in layer \"{}\" ({}), called with {}", layer.name(), layer.class_name(), batch_shapes_text(inputs)));
+}
+
 void Layer::check_other_extents(const std::vector<Shape>& inputs) {
   std::vector<TensorSpec> specs;
-  std::vector<std::string> texts;
-  for (const Shape& shape : inputs) {
-    specs.push_back({DType::float32, shape});
-    texts.push_back(batch_shape_text(shape));
-  }
+  for (const Shape& shape : inputs) specs.push_back({DType::float32, shape});
   try {
     (void)tried(*this, specs);
   } catch (const ShapeError& error) {
@@ -72,7 +95,7 @@ void Layer::check_other_extents(const std::vector<Shape>& inputs) {
         class_name(),
         "layer \"{}\" must know more of its input than {}: give the extent in Input(…), or reduce that axis "
         "before (tried {} and {} in place of what is not known: {})",
-        name(), joined(texts), kStandIns[0], kStandIns[1], error.what());
+        name(), batch_shapes_text(inputs), kStandIns[0], kStandIns[1], error.message());
   } catch (const Error&) {
     // Not of shapes: of a trial with numbers where the layer takes tokens, say. Its first call will tell.
   }
@@ -146,13 +169,16 @@ Tensor Layer::operator()(const Tensor& x, CallContext context) {
                      name(), results.size());
   }
   if (x.rank() < 1) fail<ShapeError>(class_name(), "needs a batch, (batch, …), got a scalar");
-  ensure_built(Shape(x.shape().dims().subspan(1)));
-  if (!context.mask.defined()) context.mask = mask_of(x);
-  const Tensor y = call(x, context);
-  if (activity_regularizer_) penalize_activity({y});
-  if (NodeLabels* labels = NodeLabels::current()) labels->add({&y, 1}, {&x, 1}, name());
-  if (const Tensor mask = compute_mask(x, context.mask); mask.defined()) set_mask(y, mask);
-  return y;
+  const Shape shape = x.shape().erase(0);
+  return in_layer(*this, shape, [&] {
+    ensure_built(shape);
+    if (!context.mask.defined()) context.mask = mask_of(x);
+    const Tensor y = call(x, context);
+    if (activity_regularizer_) penalize_activity({y});
+    if (NodeLabels* labels = NodeLabels::current()) labels->add({&y, 1}, {&x, 1}, name());
+    if (const Tensor mask = compute_mask(x, context.mask); mask.defined()) set_mask(y, mask);
+    return y;
+  });
 }
 
 Tensor Layer::compute_mask(const Tensor&, const Tensor& mask) { return supports_masking() ? mask : Tensor(); }
@@ -167,12 +193,14 @@ std::vector<Tensor> Layer::operator()(const std::vector<Tensor>& inputs, CallCon
     if (input.rank() < 1) fail<ShapeError>(class_name(), "needs batches, (batch, …), got a scalar");
     shapes.push_back(input.shape().erase(0));
   }
-  ensure_built(shapes);
-  std::vector<Tensor> results = call_many(inputs, context);
-  if (activity_regularizer_) penalize_activity(results);
-  if (NodeLabels* labels = NodeLabels::current()) labels->add(results, inputs, name());
-  if (const Tensor mask = compute_mask_of(inputs); mask.defined()) set_mask(results.front(), mask);
-  return results;
+  return in_layer(*this, shapes, [&] {
+    ensure_built(shapes);
+    std::vector<Tensor> results = call_many(inputs, context);
+    if (activity_regularizer_) penalize_activity(results);
+    if (NodeLabels* labels = NodeLabels::current()) labels->add(results, inputs, name());
+    if (const Tensor mask = compute_mask_of(inputs); mask.defined()) set_mask(results.front(), mask);
+    return results;
+  });
 }
 
 std::vector<Tensor> Layer::call_many(const std::vector<Tensor>& inputs, const CallContext& context) {
@@ -208,10 +236,22 @@ Tensor WeightBudget::take(const TensorSpec& spec) {
 
 Variable Layer::add_weight(const std::string& weight_name, const Shape& shape, const Initializer& initializer,
                            WeightOptions options) {
-  ScopedSpan span(Phase::init, "init weights");
   const TensorSpec spec{options.dtype, shape};
+  const std::string full_name = name() + "/" + weight_name;
+  const auto same_name = [&](const Weight& weight) { return weight.variable.name() == full_name; };
+  if (built_ && std::any_of(weights_.begin(), weights_.end(), same_name))
+    fail<StateError>(class_name(), "layer \"{}\" has been built and has its weight \"{}\"", name(), weight_name);
+  if (const auto made = std::find_if(made_before_.begin(), made_before_.end(), same_name); made != made_before_.end()) {
+    if (!(made->variable.spec() == spec))
+      fail<ShapeError>(class_name(), "layer \"{}\" has a weight \"{}\" of {} already, {} is asked for", name(),
+                       weight_name, to_string(made->variable.spec()), to_string(spec));
+    weights_.push_back(std::move(*made));
+    made_before_.erase(made);
+    return weights_.back().variable;
+  }
+  ScopedSpan span(Phase::init, "init weights");
   Variable variable(current_budget ? current_budget->take(spec) : initializer(shape, options.dtype),
-                    {.name = name() + "/" + weight_name, .trainable = options.trainable});
+                    {.name = full_name, .trainable = options.trainable});
   weights_.push_back({variable, options.trainable, std::move(options.regularizer), std::move(options.constraint)});
   return variable;
 }

@@ -84,7 +84,8 @@ class Layer : public std::enable_shared_from_this<Layer> {
   // Takes over weights and all else from a layer of the same class; false when the class does not say how (ISO_LAYER
   // does).
   virtual bool become(const Layer& /*other*/) { return false; }
-  // Shapes have no unknown extents, or those of Input({-1, 8}) where builds_partial() says so.
+  // Makes the weights. Called by ensure_built(); whoever calls it himself makes what ensure_built() will find. Shapes
+  // have no unknown extents, or those of Input({-1, 8}) where builds_partial() says so.
   virtual void build(const Shape& /*input*/) {}
   virtual bool builds_partial() const { return false; }
   // x is (batch, …).
@@ -116,6 +117,8 @@ class Layer : public std::enable_shared_from_this<Layer> {
   void ensure_built(const Shape& input) { ensure_built(std::vector<Shape>{input}); }
   void ensure_built(const std::vector<Shape>& inputs);
   bool built() const { return built_; }
+  // Whether ensure_built() is at work on this layer.
+  bool building() const { return building_; }
   // The per-example shape the layer was built for; StateError before.
   const Shape& input_shape() const;
 
@@ -228,11 +231,13 @@ class Layer : public std::enable_shared_from_this<Layer> {
 
   mutable std::string name_;
   std::vector<Weight> weights_;
+  std::vector<Weight> made_before_;  // while building: weights that were there, to be found by add_weight()
   std::vector<std::shared_ptr<Layer>> sublayers_;
   Regularizer activity_regularizer_;
   mutable std::vector<Value> added_losses_;  // not handles: what nobody asks for is not computed
   Shape input_shape_;
   bool built_ = false;
+  bool building_ = false;
   bool trainable_ = true;
   bool mixed_ = false;
   bool own_policy_ = false;                    // said by its options: stays when that of the model is set

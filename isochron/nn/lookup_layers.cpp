@@ -59,12 +59,14 @@ StringColumn::StringColumn(std::vector<std::string> values, Shape shape) : value
                      values_.size());
 }
 
-StringLookup::StringLookup(LookupOptions options) : options_(std::move(options)) {
-  check_mode("StringLookup", options_.output_mode, {"int", "one_hot", "multi_hot", "count"});
+StringLookup::StringLookup(LookupOptions options) : StringLookup(std::move(options), "StringLookup") {}
+
+StringLookup::StringLookup(LookupOptions options, const char* owner) : owner_(owner), options_(std::move(options)) {
+  check_mode(owner_, options_.output_mode, {"int", "one_hot", "multi_hot", "count"});
   if (options_.num_oov_indices < 0)
-    fail<ValueError>("StringLookup", "num_oov_indices must not be negative, got {}", options_.num_oov_indices);
+    fail<ValueError>(owner_, "num_oov_indices must not be negative, got {}", options_.num_oov_indices);
   if (options_.max_tokens < 0 || (options_.max_tokens && options_.max_tokens <= specials()))
-    fail<ValueError>("StringLookup", "max_tokens must leave room beside {} special ones, got {}", specials(),
+    fail<ValueError>(owner_, "max_tokens must leave room beside {} special ones, got {}", specials(),
                      options_.max_tokens);
   if (!options_.vocabulary.empty()) set_vocabulary(options_.vocabulary);
 }
@@ -73,10 +75,9 @@ void StringLookup::set_vocabulary(const std::vector<std::string>& words) {
   places_.clear();
   for (const std::string& word : words)
     if (!places_.emplace(word, specials() + static_cast<int64_t>(places_.size())).second)
-      fail<ValueError>("StringLookup", "the vocabulary names \"{}\" twice", word);
+      fail<ValueError>(owner_, "the vocabulary names \"{}\" twice", word);
   if (options_.max_tokens && vocabulary_size() > options_.max_tokens)
-    fail<ValueError>("StringLookup", "the vocabulary has {} tokens, max_tokens is {}", vocabulary_size(),
-                     options_.max_tokens);
+    fail<ValueError>(owner_, "the vocabulary has {} tokens, max_tokens is {}", vocabulary_size(), options_.max_tokens);
   words_ = words;
 }
 
@@ -90,13 +91,12 @@ void StringLookup::adapt(const StringColumn& data) {
 int64_t StringLookup::vocabulary_size() const { return specials() + static_cast<int64_t>(places_.size()); }
 
 int64_t StringLookup::index(const std::string& word) const {
-  if (words_.empty())
-    fail<StateError>("StringLookup", "there is no vocabulary yet: give .vocabulary or call adapt(data)");
+  if (words_.empty()) fail<StateError>(owner_, "there is no vocabulary yet: give .vocabulary or call adapt(data)");
   if (options_.mask && word.empty()) return 0;
   const auto found = places_.find(word);
   if (found != places_.end()) return found->second;
   if (options_.num_oov_indices == 0)
-    fail<ValueError>("StringLookup", "\"{}\" is not in the vocabulary, and num_oov_indices is 0", word);
+    fail<ValueError>(owner_, "\"{}\" is not in the vocabulary, and num_oov_indices is 0", word);
   return (options_.mask ? 1 : 0) +
          static_cast<int64_t>(fingerprint64(word) % static_cast<uint64_t>(options_.num_oov_indices));
 }
@@ -127,24 +127,33 @@ StringColumn StringLookup::words(const Tensor& indices) const {
   return {std::move(out), indices.shape()};
 }
 
+namespace {
+
+TextVectorizationOptions checked(TextVectorizationOptions options) {
+  check_mode("TextVectorization", options.output_mode, {"int", "multi_hot", "count", "tf_idf"});
+  check_mode("TextVectorization", options.standardize,
+             {"lower_and_strip_punctuation", "lower", "strip_punctuation", "none"});
+  check_mode("TextVectorization", options.split, {"whitespace", "character", "none"});
+  if (options.output_sequence_length < 0 || options.ngrams < 0)
+    fail<ValueError>("TextVectorization", "output_sequence_length and ngrams must not be negative, got {} and {}",
+                     options.output_sequence_length, options.ngrams);
+  if (options.output_mode == "tf_idf" ? options.idf_weights.size() != options.vocabulary.size()
+                                      : !options.idf_weights.empty())
+    fail<ValueError>("TextVectorization",
+                     "idf_weights are for tf_idf, one for each of {} words of the vocabulary, got {}",
+                     options.vocabulary.size(), options.idf_weights.size());
+  return options;
+}
+
+}  // namespace
+
 TextVectorization::TextVectorization(TextVectorizationOptions options)
-    : options_(std::move(options)),
+    : options_(checked(std::move(options))),
       lookup_({.max_tokens = options_.max_tokens,
                .mask = options_.output_mode == "int",
                .vocabulary = options_.vocabulary,
-               .output_mode = options_.output_mode == "tf_idf" ? "count" : options_.output_mode}) {
-  check_mode("TextVectorization", options_.output_mode, {"int", "multi_hot", "count", "tf_idf"});
-  check_mode("TextVectorization", options_.standardize,
-             {"lower_and_strip_punctuation", "lower", "strip_punctuation", "none"});
-  check_mode("TextVectorization", options_.split, {"whitespace", "character", "none"});
-  if (options_.output_sequence_length < 0 || options_.ngrams < 0)
-    fail<ValueError>("TextVectorization", "output_sequence_length and ngrams must not be negative, got {} and {}",
-                     options_.output_sequence_length, options_.ngrams);
-  if (options_.output_mode == "tf_idf" ? options_.idf_weights.size() != options_.vocabulary.size()
-                                       : !options_.idf_weights.empty())
-    fail<ValueError>("TextVectorization",
-                     "idf_weights are for tf_idf, one for each of {} words of the vocabulary, got {}",
-                     options_.vocabulary.size(), options_.idf_weights.size());
+               .output_mode = options_.output_mode == "tf_idf" ? "count" : options_.output_mode},
+              "TextVectorization") {
   if (!options_.idf_weights.empty()) set_idf_weights(options_.idf_weights);
 }
 

@@ -63,8 +63,12 @@ class StringLookup {
   int64_t index(const std::string& word) const;
 
  private:
+  friend class TextVectorization;
+  // For `owner`, whose name errors have.
+  StringLookup(LookupOptions options, const char* owner);
   void set_vocabulary(const std::vector<std::string>& words);
   int64_t specials() const { return options_.num_oov_indices + (options_.mask ? 1 : 0); }
+  const char* owner_;
   LookupOptions options_;
   std::vector<std::string> words_;
   std::unordered_map<std::string, int64_t> places_;

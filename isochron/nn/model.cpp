@@ -8,6 +8,7 @@
 #include "isochron/base/joined.h"
 #include "isochron/base/names.h"
 #include "isochron/exec/variables.h"
+#include "isochron/nn/layer_note.h"
 #include "isochron/nn/model_graph.h"
 #include "isochron/nn/partial_shapes.h"
 #include "isochron/ops/elementwise.h"
@@ -110,7 +111,8 @@ Sequential::Sequential(const std::vector<AnyLayer>& layers, ModelOptions options
 void Sequential::add(const AnyLayer& layer) {
   if (built() && !sublayers().empty()) {
     const Layer& last = *sublayers().back();
-    layer.get()->ensure_built(output_shape_of(last, last.input_shape()));
+    const Shape input = output_shape_of(last, last.input_shape());
+    in_layer(*layer.get(), input, [&] { layer.get()->ensure_built(input); });
   }
   add_sublayer(layer.get());
   if (sublayers().size() == 1)
@@ -131,11 +133,13 @@ void Sequential::pop() {
 }
 
 void Sequential::build(const Shape& input) {
+  if (!built() && !building()) return ensure_built(input);
   Shape shape = input;
-  for (const auto& layer : sublayers()) {
-    layer->ensure_built(shape);
-    shape = output_shape_of(*layer, shape);
-  }
+  for (const auto& layer : sublayers())
+    shape = in_layer(*layer, shape, [&] {
+      layer->ensure_built(shape);
+      return output_shape_of(*layer, shape);
+    });
 }
 
 Tensor Sequential::call(const Tensor& x, const CallContext& context) {
@@ -146,7 +150,7 @@ Tensor Sequential::call(const Tensor& x, const CallContext& context) {
 
 Shape Sequential::output_shape(const Shape& input) const {
   Shape shape = input;
-  for (const auto& layer : sublayers()) shape = layer->output_shape(shape);
+  for (const auto& layer : sublayers()) shape = in_layer(*layer, shape, [&] { return layer->output_shape(shape); });
   return shape;
 }
 

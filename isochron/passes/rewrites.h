@@ -1,4 +1,5 @@
-// The passes, one file each; passes.cpp lists them in the order in which they run.
+// The passes, one file each; passes.cpp lists them in the order in which they run. Each is given a graph in topological
+// order in which every node but inputs is needed by an output, and leaves one.
 #pragma once
 
 #include "isochron/graph/graph.h"

@@ -5,6 +5,7 @@
 //   a.get<bool>("keepdims");
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -47,6 +48,9 @@ class Attributes {
     return nullptr;
   }
   void set(std::string_view name, AttributeValue value);
+  template <class Name>
+  requires std::same_as<std::remove_cvref_t<Name>, std::string>
+  void set(Name&& name, AttributeValue value) = delete;  // would not outlive the call
 
   bool empty() const { return items_.empty(); }
   const std::vector<Item>& items() const { return items_; }

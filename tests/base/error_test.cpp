@@ -15,6 +15,22 @@ TEST(Error, NamesOperationRuleAndValues) {
   }
 }
 
+TEST(Error, CarriesNotesOfThoseItPassed) {
+  try {
+    try {
+      fail<ShapeError>("matmul", "inner dimensions must agree, got {} and {}", 784, 100);
+    } catch (Error& e) {
+      e.add_note("in the first");
+      e.add_note("in the second");
+      throw;
+    }
+  } catch (const ShapeError& e) {
+    EXPECT_STREQ(e.what(), "[matmul] inner dimensions must agree, got 784 and 100\n  in the first\n  in the second");
+    EXPECT_STREQ(e.message(), "[matmul] inner dimensions must agree, got 784 and 100");
+    EXPECT_STREQ(ShapeError(e).what(), e.what());
+  }
+}
+
 TEST(Error, InternalErrorIsNotAUserError) {
   try {
     ISO_CHECK(1 + 1 == 3);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
 #include <string>
 #include <unordered_map>
 
@@ -52,6 +53,22 @@ TEST(FlatMap, TellsKeysOfOneHashApart) {
   for (int i = 0; i < 100; ++i) map[i] = -i;
   for (int i = 0; i < 100; ++i) EXPECT_EQ(*map.find(i), -i);
   EXPECT_EQ(map.find(100), nullptr);
+}
+
+struct Refuses {
+  explicit Refuses(int value) {
+    if (value < 0) throw std::invalid_argument("negative");
+  }
+};
+
+TEST(FlatMap, IsAsItWasWhenAValueCanNotBeMade) {
+  FlatMap<int, Refuses> map;
+  map.try_emplace(1, 1);
+  EXPECT_THROW(map.try_emplace(2, -1), std::invalid_argument);
+  EXPECT_EQ(map.size(), 1u);
+  EXPECT_EQ(map.find(2), nullptr);
+  EXPECT_TRUE(map.try_emplace(2, 5).second);
+  EXPECT_NE(map.find(2), nullptr);
 }
 
 }  // namespace

@@ -177,6 +177,18 @@ TEST(Function, TracesOncePerSignatureAndUpdatesVariables) {
   EXPECT_FLOAT_EQ(total.item<float>(), 15.f);
 }
 
+TEST(Function, AnArgumentMayBeTheVariableItUpdates) {
+  Variable w(tensor({{2.0, 0.0}, {0.0, 2.0}}));
+  auto f = function([&](Tensor x) {
+    w.assign(w * 0.5 + 5.0);
+    return matmul(w, x);
+  });
+  // w becomes {{6, 5}, {5, 6}}, x stays {{2, 0}, {0, 2}}.
+  EXPECT_EQ(f(w).to_vector<double>(), (std::vector<double>{12, 10, 10, 12}));
+  EXPECT_EQ(w.to_vector<double>(), (std::vector<double>{6, 5, 5, 6}));
+  EXPECT_EQ(f(w).to_vector<double>(), (std::vector<double>{8 * 6 + 7.5 * 5, 8 * 5 + 7.5 * 6, 7.5 * 6 + 8 * 5, 85.5}));
+}
+
 TEST(Function, ReadingAnArgumentWhileTracingIsAnError) {
   auto f = function([](Tensor x) {
     x.item<float>();

@@ -1,8 +1,12 @@
 #include "isochron/exec/workspace.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <fstream>
 #include <set>
+
+#include "isochron/base/error.h"
 
 namespace isochron::test {
 namespace {
@@ -25,6 +29,25 @@ TEST(Workspace, GrowsInFewStepsHoweverLittleIsMissing) {
   EXPECT_EQ(workspace_bytes(), 1000 * kPage);
   release_workspace();
   EXPECT_EQ(workspace_bytes(), 0u);
+}
+
+// Room to grow is welcome, not a condition.
+TEST(Workspace, TakesWhatItNeedsWhereThereIsNoMore) {
+  constexpr size_t kMegabyte = size_t{1} << 20;
+  release_workspace();
+  workspace(400 * kMegabyte);
+  size_t pages_in_use = 0;
+  std::ifstream("/proc/self/statm") >> pages_in_use;
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  const rlimit tight{pages_in_use * 4096 + 60 * kMegabyte, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &tight), 0);
+  EXPECT_NO_THROW(workspace(410 * kMegabyte));
+  EXPECT_EQ(workspace_bytes(), 410 * kMegabyte);
+  EXPECT_THROW(workspace(600 * kMegabyte), MemoryError);
+  EXPECT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+  EXPECT_NO_THROW(workspace(600 * kMegabyte));
+  release_workspace();
 }
 
 }  // namespace

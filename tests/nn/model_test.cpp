@@ -21,6 +21,81 @@ TEST(Sequential, IsBuiltByItsInputOrItsFirstCall) {
   EXPECT_EQ(model.count_params(), 3 * 4 + 4 + 4 * 2 + 2);
 }
 
+TEST(Sequential, ErrorsNameTheLayersTheyHappenedIn) {
+  const auto convolutions = [] {
+    return Sequential(
+        {Conv2D(4, 3, {.name = "first"}), Conv2D(4, 3, {.name = "second"}), Conv2D(4, 3, {.name = "third"})},
+        {.name = "block"});
+  };
+  const std::string rule = "[conv] a window of 3 does not fit into 2 elements padded by 0 and 0 (spatial axis 0)",
+                    third = "\n  in layer \"third\" (Conv2D), called with (None, 2, 2, 4)",
+                    block = "\n  in layer \"block\" (Sequential), called with (None, 6, 6, 1)";
+  EXPECT_ERROR(convolutions().build({6, 6, 1}), ShapeError, (rule + third).c_str());
+  EXPECT_ERROR(convolutions()(zeros({5, 6, 6, 1})), ShapeError, (rule + third + block).c_str());
+  EXPECT_ERROR(convolutions()(Input({6, 6, 1})), ShapeError, (rule + third + block).c_str());
+  // Once built, by what is called.
+  Sequential built = convolutions();
+  EXPECT_EQ(built(zeros({5, 7, 7, 1})).shape(), Shape({5, 1, 1, 4}));
+  EXPECT_ERROR(built(zeros({5, 6, 6, 1})), ShapeError, (rule + third + block).c_str());
+  Sequential short_one({Conv2D(4, 3, {.name = "first"}), Conv2D(4, 3, {.name = "second"})}, {.name = "block"});
+  short_one.build({6, 6, 1});
+  EXPECT_ERROR(short_one.add(GroupNormalization({.groups = 3, .name = "third"})), Error,
+               "\n  in layer \"third\" (GroupNormalization), called with (None, 2, 2, 4)");
+  const Tensor x = zeros({5, 6, 6, 1});
+  built.compile({.optimizer = "sgd", .loss = "mse"});
+  EXPECT_ERROR(built.fit(x, zeros({5, 4}), {.verbose = 0}), ShapeError, (rule + third + block).c_str());
+  EXPECT_ERROR(Add()({x, zeros({5, 3, 3, 1})}), ShapeError, "(Add), called with (None, 6, 6, 1), (None, 3, 3, 1)");
+}
+
+TEST(Sequential, IsBuiltByHand) {
+  Sequential model{Dense(4), Dense(2)};
+  model.build({3});
+  EXPECT_TRUE(model.built());
+  model.add(Dense(5));
+  EXPECT_EQ(model.weights().size(), 6u);
+  EXPECT_EQ(model(zeros({1, 3})).shape(), Shape({1, 5}));
+  EXPECT_EQ(model.weights().size(), 6u);
+}
+
+TEST(Layer, BuiltByHandKeepsItsWeights) {
+  Dense dense(2);
+  dense.build({3});
+  dense.set_weights({ones({3, 2}), tensor({1.f, 2.f})});
+  EXPECT_CLOSE(dense(ones({1, 3})), tensor({{4.f, 5.f}}), 0, 0);
+  EXPECT_EQ(dense.weights().size(), 2u);
+  EXPECT_ERROR(dense.build({3}), StateError, "has been built and has its weight \"kernel\"");
+  Dense other(2, {.name = "other"});
+  other.build({3});
+  EXPECT_ERROR(other(ones({1, 4})), ShapeError,
+               "layer \"other\" has a weight \"kernel\" of float32(3, 2) already, float32(4, 2) is asked for");
+  EXPECT_EQ(other(ones({1, 3})).shape(), Shape({1, 2}));
+  EXPECT_EQ(other.weights().size(), 2u);
+  TransformerEncoderLayer encoder(2, 8);
+  encoder.build({5, 4});
+  const size_t weights = encoder.weights().size();
+  EXPECT_EQ(encoder(zeros({1, 5, 4})).shape(), Shape({1, 5, 4}));
+  EXPECT_EQ(encoder.weights().size(), weights);
+}
+
+// Makes one weight, then has an opinion of the input.
+struct Choosy : Layer {
+  ISO_LAYER(Choosy)
+  void build(const Shape& input) override {
+    scale = add_weight("scale", input, "ones");
+    if (input[0] != 3) fail<ShapeError>("Choosy", "wants 3");
+  }
+  Tensor call(const Tensor& x, const CallContext&) override { return x * scale; }
+  Variable scale;
+};
+
+TEST(Layer, ABuildThatFailsLeavesNothing) {
+  Choosy layer;
+  EXPECT_ERROR(layer(zeros({1, 4})), ShapeError, "wants 3");
+  EXPECT_TRUE(layer.weights().empty());
+  EXPECT_EQ(layer(zeros({1, 3})).shape(), Shape({1, 3}));
+  EXPECT_EQ(layer.weights().size(), 1u);
+}
+
 TEST(Sequential, LayersAreAddedAndPopped) {
   Sequential model = small_model();
   model.add(Dense(7));

@@ -198,6 +198,8 @@ TEST(TextVectorization, GivesKerasIndices) {
   EXPECT_EQ(TextVectorization({.standardize = "none", .split = "character"}).words("aé!"),
             (std::vector<std::string>{"a", "é", "!"}));
   EXPECT_ERROR(TextVectorization({.split = "word"}), ValueError, "unknown option \"word\"");
+  EXPECT_ERROR(TextVectorization({.output_mode = "one_hot"}), ValueError, "[TextVectorization] unknown option");
+  EXPECT_ERROR(TextVectorization({.max_tokens = 1}), ValueError, "[TextVectorization] max_tokens must leave room");
 }
 
 TEST(CategoryLayers, ComputeAsKerasDoes) {
