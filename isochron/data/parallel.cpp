@@ -168,6 +168,7 @@ class StreamAhead : public RunAhead {
     pulling_ = true;
     Job job{std::make_shared<Slot>(), 0, 1};
     job.slot->epoch = pull_.epoch;
+    job.slot->claimed = 1;
     ring_.push_back(job.slot);
     return job;
   }

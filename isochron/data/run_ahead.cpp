@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdlib>
@@ -179,6 +180,14 @@ bool RunAhead::consumer_may_help() const {
   return part > 0 && rest > 0 && part + rest < kHelpNs;
 }
 
+// Further ahead the consumer could get stuck in an element that nobody needs yet, with finished ones before it.
+bool RunAhead::next_job_is_near() const {
+  constexpr size_t kNear = 2;
+  if (ring_.size() < kNear) return true;
+  return std::any_of(ring_.begin(), ring_.begin() + kNear,
+                     [](const auto& slot) { return !slot->ready && slot->claimed < slot->parts; });
+}
+
 void RunAhead::wake_threads() {
   if (idle_ > 0) threads_wake_.notify_all();
 }
@@ -249,7 +258,7 @@ bool RunAhead::next(Worker& worker, Element& out) {
   while (!(slot = take_ready())) {
     if (static_cast<int>(threads_.size()) < wanted_threads_)
       add_threads(wanted_threads_ - static_cast<int>(threads_.size()));
-    if (consumer_may_help()) {
+    if (consumer_may_help() && next_job_is_near()) {
       if (Job job = claim()) {
         ++active_;
         lock.unlock();

@@ -83,6 +83,37 @@ TEST(RunAhead, GoesOnWhenTheConsumerHelpsNoMore) {
   EXPECT_TRUE(right.get());
 }
 
+// Who waits for an element may be quick to make others, but far ahead one could hold him up that nobody needs yet.
+TEST(RunAhead, TheConsumerDoesNotHelpFarAhead) {
+  for (const bool indexed : {true, false}) {
+    std::atomic<int64_t> stuck{INT64_MAX}, furthest{0};
+    std::atomic<bool> open{false};
+    const auto consumer = std::this_thread::get_id();
+    const auto f = [&](int64_t x) {
+      if (x < 200 || open) return x * 2;
+      if (std::this_thread::get_id() == consumer) {
+        furthest = std::max(furthest.load(), x);
+        return x * 2;
+      }
+      int64_t least = stuck;
+      while (x < least && !stuck.compare_exchange_weak(least, x)) continue;
+      while (!open) nap(1000);
+      return x * 2;
+    };
+    std::thread opens([&] {
+      while (stuck == INT64_MAX && !open) nap(1000);
+      nap(100'000);
+      open = true;
+    });
+    const Dataset numbered = range(2000);
+    const Dataset dataset = (indexed ? numbered : stream(numbered)).map(f, {.num_parallel_calls = 2}).prefetch(64);
+    EXPECT_EQ(numbers(dataset), doubled(2000));
+    open = true;
+    opens.join();
+    EXPECT_LE(furthest, stuck == INT64_MAX ? INT64_MAX : stuck + 1) << (indexed ? "indexed" : "stream");
+  }
+}
+
 TEST(RunAhead, UnorderedGivesEveryElementOnce) {
   const MapOptions options{.num_parallel_calls = 4, .deterministic = false};
   for (const Dataset& dataset : {range(300).map(uneven, options), stream(range(300)).map(uneven, options)})
