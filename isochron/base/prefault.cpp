@@ -22,7 +22,7 @@ namespace {
 constexpr size_t kPage = 4096;
 constexpr size_t kSmall = 16 * kPage;
 // Beyond this a first epoch is long anyway, and memory that may never be used should not be taken.
-constexpr size_t kLarge = size_t{64} << 20;
+constexpr size_t kLarge = kMostPresentBytes;
 // The kernel holds a lock meanwhile that the caller's own mmap() needs.
 constexpr size_t kPiece = 8 * kPage;
 

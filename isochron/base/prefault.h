@@ -21,6 +21,9 @@ bool populate_pages(void* begin, size_t bytes);
 // them already: walks then miss far fewer translations. The other thread does it. A hint like prefault().
 void merge_pages(void* begin, size_t bytes);
 
+// The largest block that comes present.
+inline constexpr size_t kMostPresentBytes = size_t{64} << 20;
+
 // Zeroed memory in whole pages, to be given back by unmap_pages(); nullptr when there is none. `bytes` is a multiple of
 // the page size, 4096. From 2 to 64 MB it comes present and in pages of 2 MB, as long as the system has them at hand;
 // what does not is prefaulted when it is wanted `soon`.

@@ -14,8 +14,8 @@
 namespace isochron {
 namespace {
 
-// A differentiable chain longer than this is no model but an accumulation; its history is dropped.
-constexpr int32_t kHistoryLimit = 20'000;
+// A differentiable chain longer than this is most likely an accumulation; its history is dropped.
+std::atomic<int64_t> history_limit{100'000};
 
 const Op& kAssign = register_op({.name = "assign",
                                  .doc = "A new value of a variable.",
@@ -26,7 +26,7 @@ const Op& kAssign = register_op({.name = "assign",
 
 void drop_history(Node& node) {
   node.inputs.clear();
-  node.depth = 0;
+  node.depth = node.history = 0;
   if (node.differentiable && !node.variable) {
     node.released = true;
     node.differentiable = false;
@@ -118,8 +118,12 @@ void Evaluation::publish() {
   for (const Value& root : walk.roots) {
     Node& node = *root.node;
     if (!node.computed() || node.role != LeafRole::none) continue;
-    if (node.differentiable && !release && node.depth > kHistoryLimit) note_growth(node);
-    if (!node.differentiable || release || node.depth > kHistoryLimit) drop_history(node);
+    const bool too_long = node.differentiable && !release && node.history > history_limit;
+    if (too_long) {
+      note_growth(node);
+      node.lost = true;
+    }
+    if (!node.differentiable || release || too_long) drop_history(node);
   }
 }
 
@@ -174,7 +178,7 @@ Value assigned_value(const std::shared_ptr<TensorState>& variable, const Value& 
   note_assignment(variable);
   Value assigned = apply(kAssign, {Tensor(value)}).value();
   assigned.node->variable = variable->variable;
-  assigned.node->differentiable = variable->trainable;
+  assigned.node->set_differentiable(variable->trainable);
   Node& before = *variable->value.node;
   if (before.computed())
     variable->settled = variable->value;
@@ -184,6 +188,7 @@ Value assigned_value(const std::shared_ptr<TensorState>& variable, const Value& 
 }
 
 void backward(const Value& target, const Value* seed) {
+  check_history(*target.node);
   if (!target.node->differentiable)
     fail<StateError>("backward",
                      "the tensor depends on nothing that requires a gradient; was it detached, made under a "
@@ -233,6 +238,11 @@ void eval(std::initializer_list<Tensor> tensors) { eval(std::span(tensors.begin(
 
 void end_step() {
   if (!tracing_on_this_thread()) evaluate({}, true);
+}
+
+void set_history_limit(int64_t ops) {
+  if (ops < 1) fail<ValueError>("set_history_limit", "needs at least one op, got {}", ops);
+  history_limit = ops;
 }
 
 void set_pending_limit(int64_t nodes) {

@@ -42,6 +42,10 @@ std::string to_string(const CacheReport& report);
 void set_cache_capacity(int64_t plans);
 void clear_cache();
 
+// The longest chain of ops that gradients can go back through, from a value that has been computed to a variable
+// (100,000 unless set): what is longer is most likely a sum carried from step to step, its history is dropped, and a
+// gradient that would need it is a StateError.
+void set_history_limit(int64_t ops);
 // Pending nodes on one thread at which the graph is computed although nobody asked, and reported as growing.
 void set_pending_limit(int64_t nodes);
 

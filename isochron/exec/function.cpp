@@ -274,6 +274,11 @@ std::optional<NumberOrigin> TracedPlan::explain(std::span<const void* const> arg
   return NumberOrigin{-1, fmt::format("a tensor the code uses held {}", found->text)};
 }
 
+Storage held_bytes(const Tensor& argument) {
+  const Value& value = argument.value();
+  return value.node->results[static_cast<size_t>(value.index)];
+}
+
 TracedPlan& TracedFunction::plan_for(std::span<const Tensor> arguments) {
   plans_.remove_if([](const std::unique_ptr<TracedPlan>& plan) { return plan->converted_variable(); });
   for (auto it = plans_.begin(); it != plans_.end(); ++it) {
@@ -301,18 +306,21 @@ TracedPlan& TracedFunction::plan_for(std::span<const Tensor> arguments) {
 
 TensorList TracedFunction::call(std::span<const Tensor> arguments) {
   // Inside another trace the code is simply part of that one.
-  if (tracing_on_this_thread()) return body_(arguments);
+  if (tracing_on_this_thread()) {
+    // An argument is the value that a variable has now, here as elsewhere.
+    std::vector<Tensor> values;
+    for (const Tensor& argument : arguments) values.emplace_back(argument.value());
+    return body_(values);
+  }
   std::lock_guard lock(graph_mutex());
   ++report_.calls;
   for (const Tensor& argument : arguments) argument.eval();
   TracedPlan& plan = plan_for(arguments);
   SmallVector<const void*, 4> argument_pointers;
-  SmallVector<Storage, 4>
-      held;  // so a plan that updates a variable it also has as an argument leaves these bytes alone
+  SmallVector<Storage, 4> held;
   for (const Tensor& argument : arguments) {
     argument_pointers.push_back(argument.raw_data());
-    const Value& value = argument.value();
-    held.push_back(value.node->results[static_cast<size_t>(value.index)]);
+    held.push_back(held_bytes(argument));
   }
   SmallVector<void*, 3> result_pointers;
   SmallVector<Storage, 3> bytes;

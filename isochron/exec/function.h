@@ -51,8 +51,9 @@ class TracedPlan {
   // Runs `body` once on placeholders of these specs and compiles what it did.
   static std::unique_ptr<TracedPlan> trace(std::span<const TensorSpec> arguments, const TracedBody& body);
 
-  // arguments[i]: bytes of argument i. results[i]: where result i goes (pointers of enough room). Without
-  // `check_numbers`, check_finite lets everything pass. With `scratch`, copies are updated in place of the variables.
+  // arguments[i]: bytes of argument i, held meanwhile by whoever has them from a tensor (held_bytes). results[i]: where
+  // result i goes (pointers of enough room). Without `check_numbers`, check_finite lets everything pass. With
+  // `scratch`, copies are updated in place of the variables.
   void run(std::span<const void* const> arguments, std::span<void* const> results, bool check_numbers = true,
            ScratchVariables* scratch = nullptr);
   // After a run that check_finite stopped: what made its value NaN or infinite. `body` is what was traced; it is traced
@@ -93,6 +94,9 @@ class TracedPlan {
   double trace_seconds_ = 0;
   std::vector<void*> input_pointers_, output_pointers_;
 };
+
+// The bytes of an evaluated tensor. While they are held, a plan that updates the variable they are of writes elsewhere.
+Storage held_bytes(const Tensor& argument);
 
 // What one function has compiled.
 struct FunctionReport {

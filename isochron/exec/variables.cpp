@@ -16,7 +16,7 @@ std::atomic<int64_t> conversions{0};
 Value variable_leaf(const TensorState& variable, const TensorSpec& spec, Storage bytes) {
   Value leaf = make_leaf(spec, std::move(bytes), LeafRole::variable);
   leaf.node->variable = variable.variable;
-  leaf.node->differentiable = variable.trainable;
+  leaf.node->set_differentiable(variable.trainable);
   return leaf;
 }
 }  // namespace

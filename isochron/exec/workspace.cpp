@@ -23,8 +23,10 @@ std::byte* workspace(size_t bytes) {
   }
   ScopedSpan span(Phase::allocate, "workspace");
   // Batches whose lengths grow by a little each would give back and fault in all pages every time, and interrupt the
-  // other threads for it.
-  const size_t roomy = std::max(bytes, block_bytes + block_bytes / 4);
+  // other threads for it. A block that would come present stays one that does.
+  size_t roomy = block_bytes + block_bytes / 4;
+  if (bytes <= kMostPresentBytes) roomy = std::min(roomy, kMostPresentBytes);
+  roomy = std::max(roomy, bytes);
   release_workspace();
   for (const size_t wanted : {roomy, bytes}) {
     const size_t rounded = (wanted + 4095) / 4096 * 4096;

@@ -65,6 +65,7 @@ struct Adjoints {
 };
 
 void check_target(const Tensor& target) {
+  check_history(*target.value().node);
   if (target.value().node->released)
     fail<StateError>("gradient",
                      "the history of this value was released by an optimizer step or an earlier gradient; "
@@ -76,6 +77,7 @@ void check_target(const Tensor& target) {
 Adjoints differentiate(std::span<const Tensor> targets, std::span<const Tensor> seeds,
                        std::span<const Tensor> ends = {}) {
   NodePhaseScope phase(Phase::backward);
+  const TakingGradients nothing_is_computed;
   Adjoints adjoints;
   for (size_t i = 0; i < targets.size(); ++i) {
     check_target(targets[i]);
@@ -99,14 +101,26 @@ Adjoints differentiate(std::span<const Tensor> targets, std::span<const Tensor> 
     const std::vector<Tensor> outputs(found->begin(), found->end());
     const Gradients input_gradients = node->op->gradient(GradientContext(node, outputs));
     ISO_CHECK(input_gradients.size() == node->inputs.size());
-    for (size_t i = 0; i < input_gradients.size(); ++i)
-      if (input_gradients[i].defined() && node->inputs[i].node->differentiable)
-        adjoints.add(node->inputs[i], input_gradients[i]);
+    for (size_t i = 0; i < input_gradients.size(); ++i) {
+      if (!input_gradients[i].defined()) continue;
+      check_history(*node->inputs[i].node);
+      if (node->inputs[i].node->differentiable) adjoints.add(node->inputs[i], input_gradients[i]);
+    }
   }
   return adjoints;
 }
 
 }  // namespace
+
+void check_history(const Node& node) {
+  if (!node.lost) return;
+  const std::string where =
+      node.where.line() ? fmt::format(" ({}:{})", node.where.file_name(), node.where.line()) : std::string();
+  fail<StateError>("gradient",
+                   "the history behind {}{} was too long to be kept; detach() what is carried from step to step, or "
+                   "allow longer ones by set_history_limit()",
+                   node.op ? node.op->name : "a value", where);
+}
 
 std::vector<Tensor> gradients(std::span<const Tensor> targets, std::span<const Tensor> seeds,
                               std::span<const Tensor> sources, bool end_at_sources) {

@@ -9,6 +9,9 @@
 
 namespace isochron {
 
+// StateError when the history of a value was too long to be kept.
+void check_history(const Node& node);
+
 // d(sum over targets of target * seed) / d(source) for each source; undefined where a source has no influence.
 // A seed may be undefined: ones. StateError when a target's history was released; ValueError when a path runs
 // through an op that has no gradient and is neither constant nor bool.

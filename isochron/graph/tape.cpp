@@ -21,7 +21,7 @@ void GradientTape::finish() {
 void GradientTape::watch(const Tensor& tensor) {
   if (!is_floating(tensor.dtype()))
     fail<DTypeError>("GradientTape.watch", "only floating tensors have gradients, got {}", tensor.dtype());
-  tensor.value().node->differentiable = true;
+  tensor.value().node->set_differentiable(true);
 }
 
 Tensor GradientTape::gradient(const Tensor& target, const Tensor& source) {

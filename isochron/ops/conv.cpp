@@ -88,7 +88,7 @@ Attributes geometry(const Attributes& a) {
           {"pads", a.get<Extents>("pads")},
           {"groups", a.get<int64_t>("groups")}};
 }
-Attributes geometry_with(const Attributes& a, const char* name, Extents extents) {
+Attributes geometry_with(const Attributes& a, AttributeName name, Extents extents) {
   Attributes out = geometry(a);
   out.set(name, std::move(extents));
   return out;

@@ -399,7 +399,7 @@ Tensor cast(const Operand& x, DType dtype) {
 
 Tensor stop_gradient(const Operand& x) {
   Tensor y = apply_one(kStopGradient, x);
-  y.value().node->differentiable = false;
+  y.value().node->set_differentiable(false);
   return y;
 }
 

@@ -20,7 +20,8 @@ struct Registry {
 };
 
 NodePtr make_node(const Op& op, std::span<const Tensor> inputs, Attributes attributes, std::source_location where) {
-  if (nodes_since_evaluation() > pending_limit() && !tracing_on_this_thread()) engine_hooks().overgrown();
+  if (nodes_since_evaluation() > pending_limit() && !tracing_on_this_thread() && !TakingGradients::active())
+    engine_hooks().overgrown();
   SmallVector<TensorSpec, 4> specs;
   for (const Tensor& input : inputs) {
     if (!input.defined()) fail<StateError>(op.name, "input {} is an undefined tensor", specs.size());
@@ -36,9 +37,12 @@ NodePtr make_node(const Op& op, std::span<const Tensor> inputs, Attributes attri
     const Value& value = input.value();
     node->inputs.push_back(value);
     node->depth = std::max(node->depth, value.node->depth + 1);
-    node->differentiable |= value.node->differentiable;
+    node->lost |= value.node->lost;
+    if (!value.node->differentiable) continue;
+    node->differentiable = true;
+    node->history = std::max(node->history, value.node->history + 1);
   }
-  if (NoGradGuard::active()) node->differentiable = false;
+  if (NoGradGuard::active()) node->set_differentiable(false);
   ++nodes_since_evaluation();
   return node;
 }
@@ -103,7 +107,11 @@ Cost cost_of(const Op& op, std::span<const TensorSpec> inputs, std::span<const T
 
 namespace {
 thread_local int no_grad_guards = 0;
-}
+thread_local int gradients_taken = 0;
+}  // namespace
+TakingGradients::TakingGradients() { ++gradients_taken; }
+TakingGradients::~TakingGradients() { --gradients_taken; }
+bool TakingGradients::active() { return gradients_taken > 0; }
 NoGradGuard::NoGradGuard() { ++no_grad_guards; }
 NoGradGuard::~NoGradGuard() { --no_grad_guards; }
 bool NoGradGuard::active() { return no_grad_guards > 0; }

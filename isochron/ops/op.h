@@ -100,6 +100,17 @@ Specs infer(const Op& op, std::span<const TensorSpec> inputs, const Attributes& 
 Cost cost_of(const Op& op, std::span<const TensorSpec> inputs, std::span<const TensorSpec> outputs,
              const Attributes& attributes);
 
+// While one lives on this thread, nothing is computed because the pending graph has grown: the nodes that are being
+// differentiated would lose their histories.
+class TakingGradients {
+ public:
+  TakingGradients();
+  ~TakingGradients();
+  TakingGradients(const TakingGradients&) = delete;
+  TakingGradients& operator=(const TakingGradients&) = delete;
+  static bool active();
+};
+
 // While one lives on this thread, results are checked for overgrown pending graphs by nobody: used while tracing.
 bool& tracing_on_this_thread();
 

@@ -93,7 +93,7 @@ const Op& kAvgBackward = register_op({.name = "avg_pool_backward",
                                       .gradient = [](G g) -> Gradients {
                                         Attributes a;
                                         for (const auto& [name, value] : g.attributes().items())
-                                          if (name != std::string_view("input")) a.set(name, value);
+                                          if (name != "input") a.set(name, value);
                                         return {apply(op_named("avg_pool"), {g.grad()}, std::move(a))};
                                       },
                                       .cost = window_cost});

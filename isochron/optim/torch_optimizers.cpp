@@ -25,7 +25,7 @@ Attributes moments(const char* owner, const std::pair<double, double>& betas, do
   return numbers(owner, eps, {{"beta_1", betas.first}, {"beta_2", betas.second}});
 }
 
-Attributes with(Attributes attributes, const char* name, AttributeValue value) {
+Attributes with(Attributes attributes, AttributeName name, AttributeValue value) {
   attributes.set(name, std::move(value));
   return attributes;
 }

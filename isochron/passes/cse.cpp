@@ -34,9 +34,9 @@ uint64_t hash_of(const GraphNode& node) {
 bool equal_attributes(const GraphNode& a, const GraphNode& b) {
   const auto &x = a.attributes.items(), &y = b.attributes.items();
   return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](const auto& p, const auto& q) {
-    if (p.second.index() != q.second.index() || p.first != q.first) return false;
-    const double *d = std::get_if<double>(&p.second), *e = std::get_if<double>(&q.second);
-    return d ? std::bit_cast<uint64_t>(*d) == std::bit_cast<uint64_t>(*e) : p.second == q.second;
+    if (p.value.index() != q.value.index() || p.name != q.name) return false;
+    const double *d = std::get_if<double>(&p.value), *e = std::get_if<double>(&q.value);
+    return d ? std::bit_cast<uint64_t>(*d) == std::bit_cast<uint64_t>(*e) : p.value == q.value;
   });
 }
 

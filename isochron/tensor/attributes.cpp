@@ -8,27 +8,20 @@ namespace isochron {
 
 Attributes::Attributes(std::initializer_list<Item> items) : items_(items) {}
 
-void Attributes::set(std::string_view name, AttributeValue value) {
-  for (auto& [key, old] : items_)
-    if (key == name) {
-      old = std::move(value);
+void Attributes::set(AttributeName name, AttributeValue value) {
+  for (Item& item : items_)
+    if (item.name == name) {
+      item.value = std::move(value);
       return;
     }
-  items_.emplace_back(name, std::move(value));
-}
-
-bool Attributes::operator==(const Attributes& other) const {
-  if (items_.size() != other.items_.size()) return false;
-  for (size_t i = 0; i < items_.size(); ++i)
-    if (items_[i].first != other.items_[i].first || items_[i].second != other.items_[i].second) return false;
-  return true;
+  items_.push_back({name, std::move(value)});
 }
 
 std::string to_string(const Attributes& attributes) {
   std::string text;
   for (const auto& [name, value] : attributes.items()) {
     if (!text.empty()) text += ' ';
-    text += name;
+    text += std::string_view(name);
     text += '=';
     std::visit(
         [&]<class T>(const T& v) {

@@ -5,7 +5,6 @@
 //   a.get<bool>("keepdims");
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -19,10 +18,24 @@ namespace isochron {
 
 using AttributeValue = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>>;
 
+// A name known when the program is compiled: it is kept as it is given.
+class AttributeName {
+ public:
+  consteval AttributeName(const char* literal) : name_(literal) {}
+  operator std::string_view() const { return name_; }
+  bool operator==(const AttributeName&) const = default;
+
+ private:
+  std::string_view name_;
+};
+
 class Attributes {
  public:
-  // Names are string literals: they are kept as they are given.
-  using Item = std::pair<std::string_view, AttributeValue>;
+  struct Item {
+    AttributeName name;
+    AttributeValue value;
+    bool operator==(const Item&) const = default;
+  };
   Attributes() = default;
   Attributes(std::initializer_list<Item> items);
 
@@ -43,18 +56,15 @@ class Attributes {
     return *typed;
   }
   const AttributeValue* find(std::string_view name) const {
-    for (const auto& [key, value] : items_)
-      if (key == name) return &value;
+    for (const Item& item : items_)
+      if (std::string_view(item.name) == name) return &item.value;
     return nullptr;
   }
-  void set(std::string_view name, AttributeValue value);
-  template <class Name>
-  requires std::same_as<std::remove_cvref_t<Name>, std::string>
-  void set(Name&& name, AttributeValue value) = delete;  // would not outlive the call
+  void set(AttributeName name, AttributeValue value);
 
   bool empty() const { return items_.empty(); }
   const std::vector<Item>& items() const { return items_; }
-  bool operator==(const Attributes& other) const;
+  bool operator==(const Attributes& other) const = default;
 
  private:
   std::vector<Item> items_;

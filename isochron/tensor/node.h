@@ -85,10 +85,12 @@ struct Node : Pooled<Node> {
   std::atomic<int32_t> references{0};
   std::atomic<int32_t> handles{0};  // Tensors that hold this node
   int32_t depth = 0;                // longest chain of ops below; bounds growing graphs
+  int32_t history = 0;              // longest chain that gradients go back, down to variables
   LeafRole role = LeafRole::none;
   Phase phase = Phase::forward;  // what running it counts as
   bool differentiable = false;   // a variable or watched tensor lies below
   bool released = false;         // computed, and its history was dropped
+  bool lost = false;             // so was a history too long to be kept, of this or of what it was made from
   uint64_t variable = 0;         // id of the variable this is a value of; 0: none
   bool superseded = false;       // the variable was assigned once more before this value was computed
   // Scratch of graph walks: valid while `mark` is the walk's own number.
@@ -96,6 +98,12 @@ struct Node : Pooled<Node> {
   int32_t position = 0;
 
   bool computed() const { return !results.empty(); }
+  // Gradients begin or end here, whatever lies below.
+  void set_differentiable(bool on) {
+    differentiable = on;
+    lost = false;
+    history = 0;
+  }
 };
 
 inline NodePtr::NodePtr(Node* node) : node_(node) {

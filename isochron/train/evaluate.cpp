@@ -15,6 +15,7 @@ void prepare_callbacks(const char* what, Model& model, const std::vector<std::sh
 
 Logs Model::evaluate(const data::Dataset& dataset, EvaluateOptions options) {
   TrainingState& state = compiled(*this, "evaluate");
+  const TrainingState::InUse in_use(state);
   check_steps("evaluate", options.steps);
   prepare_callbacks("evaluate", *this, options.callbacks);
   check_ends("evaluate", dataset, options.steps.has_value(), "steps");
@@ -48,6 +49,7 @@ Tensor Model::predict(const data::Dataset& dataset, PredictOptions options) {
 
 Logs Model::evaluate(const Tensors& x, const Tensors& y, EvaluateOptions options) {
   TrainingState& state = compiled(*this, "evaluate");
+  const TrainingState::InUse in_use(state);
   const Columns columns = columns_of(*this, "evaluate", x, y, options.sample_weight);
   check_batch_size("evaluate", options.batch_size);
   check_steps("evaluate", options.steps);
@@ -75,6 +77,7 @@ std::vector<Tensor> Model::predict_all(const Tensors& x, PredictOptions options)
   // Predicting needs no loss: a model that was never compiled gets a state of its own.
   TrainingState plain(*this, {});
   TrainingState& state = training() ? compiled(*this, "predict") : plain;
+  const TrainingState::InUse in_use(state);
   const int64_t batches = std::min(batches_of(columns.rows(), options.batch_size), options.steps.value_or(INT64_MAX));
   const int64_t rows =
       batches == batches_of(columns.rows(), options.batch_size) ? columns.rows() : batches * options.batch_size;

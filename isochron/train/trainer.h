@@ -78,6 +78,7 @@ class Trainer : public TrainRun {
 
   Model& model_;
   TrainingState& state_;
+  TrainingState::InUse in_use_{state_};
   Columns train_;  // all of it, or the batch of a data set that is being trained on
   std::optional<Columns> validation_;
   std::unique_ptr<DatasetFeed> feed_, validation_feed_;

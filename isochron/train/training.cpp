@@ -45,6 +45,11 @@ TrainingState::TrainingState(Model& model, CompileOptions compile_options)
 }
 
 void Model::compile(CompileOptions options) {
+  if (training_ && training_->in_use())
+    fail<StateError>("compile",
+                     "model \"{}\" is at work in a call that has not returned; in a callback, set stop_training and "
+                     "compile when fit has returned",
+                     name());
   const std::vector<AnyLoss>& losses = options.loss.values();
   if (std::none_of(losses.begin(), losses.end(), [](const AnyLoss& loss) { return bool(loss); }))
     fail<ValueError>("compile", "needs a loss, e.g. .loss = \"mse\"");
@@ -276,10 +281,12 @@ StepResult TrainingState::step(StepKind kind, const Columns& columns, Feed feed,
     plan.checked = true;
   }
   SmallVector<const void*, 9> pointers;
+  SmallVector<Storage, 9> held;  // a column may be a weight
   const auto add = [&](const Tensor& column) {
     const auto* bytes = static_cast<const std::byte*>(column.raw_data());
     if (feed == Feed::sliced && column.shape()[0] > 0) bytes += first * (column.spec().bytes() / column.shape()[0]);
     pointers.push_back(bytes);
+    held.push_back(held_bytes(column));
   };
   for (const Tensor* column : columns.used(kind != StepKind::predict)) add(*column);
   if (feed == Feed::gathered) pointers.push_back(indices);

@@ -66,7 +66,21 @@ class TrainingState {
 
   CompileOptions options;
 
+  // While one lives, a call that has not returned works with the state, and compile() must not replace it.
+  class InUse {
+   public:
+    explicit InUse(TrainingState& state) : state_(state) { ++state_.users_; }
+    ~InUse() { --state_.users_; }
+    InUse(const InUse&) = delete;
+    InUse& operator=(const InUse&) = delete;
+
+   private:
+    TrainingState& state_;
+  };
+  bool in_use() const { return users_ > 0; }
+
  private:
+  int users_ = 0;
   struct Plan {
     StepKind kind;
     Feed feed;

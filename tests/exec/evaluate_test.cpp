@@ -189,6 +189,16 @@ TEST(Function, AnArgumentMayBeTheVariableItUpdates) {
   EXPECT_EQ(f(w).to_vector<double>(), (std::vector<double>{8 * 6 + 7.5 * 5, 8 * 5 + 7.5 * 6, 7.5 * 6 + 8 * 5, 85.5}));
 }
 
+TEST(Function, AnArgumentIsTheSameValueInsideAnotherTrace) {
+  Variable w(tensor({{2.0, 0.0}, {0.0, 2.0}}));
+  auto f = function([&](Tensor x) {
+    w.assign(w * 0.5 + 5.0);
+    return matmul(w, x);
+  });
+  auto outer = function([&](Tensor z) { return f(w) + z; });
+  EXPECT_EQ(outer(zeros({2, 2}, DType::float64)).to_vector<double>(), (std::vector<double>{12, 10, 10, 12}));
+}
+
 TEST(Function, ReadingAnArgumentWhileTracingIsAnError) {
   auto f = function([](Tensor x) {
     x.item<float>();
@@ -208,6 +218,62 @@ TEST(Evaluate, AGraphThatGrowsIsCutAndNamed) {
   ASSERT_FALSE(report.grown_graphs.empty());
   EXPECT_NE(report.grown_graphs[0].find("evaluate_test.cpp"), std::string::npos);
   EXPECT_NE(report.grown_graphs[0].find("add"), std::string::npos);
+}
+
+// Steps that nobody reads pile up, and are computed wherever the limit is met, but never while gradients are taken.
+TEST(Evaluate, LoopsThatReadNothingGoOn) {
+  set_pending_limit(50);
+  const Tensor x = random_normal({12, 6}, 0, 1, {.seed = 1}), y = random_normal({12, 2}, 0, 1, {.seed = 2});
+  const auto trained = [&](bool reads) {
+    Variable w(zeros({6, 2}));
+    for (int step = 0; step < 200; ++step) {
+      const Tensor loss = mean(square(matmul(x, w) - y));
+      loss.backward();
+      w.assign_sub(0.1 * w.grad());
+      w.zero_grad();
+      if (reads) w.eval();
+    }
+    return w.to_vector<float>();
+  };
+  EXPECT_EQ(trained(false), trained(true));
+  set_pending_limit(100'000);
+}
+
+TEST(Evaluate, GradientsGoBackThroughAllOfAHistoryOrSayThatItIsGone) {
+  const auto chain = [](const Variable& v, int ops) {
+    Tensor x = v * 1;
+    for (int i = 0; i < ops; ++i) x = x * 1;
+    return x;
+  };
+  {
+    Variable v(1.0);
+    Tensor sum = scalar(0);
+    for (int i = 0; i < 60'000; ++i) sum = sum + v * 0.5;  // more nodes than may be pending
+    sum.backward();
+    EXPECT_EQ(v.grad().item(), 30'000);
+  }
+  set_history_limit(1000);
+  for (const int ops : {900, 1100}) {
+    Variable v(1.0);
+    const Tensor x = chain(v, ops);
+    x.eval();
+    const Tensor loss = x + v * 3;
+    if (ops < 1000) {
+      loss.backward();
+      EXPECT_EQ(v.grad().item(), 4);
+      continue;
+    }
+    for (const Tensor& target : {loss, x}) {
+      EXPECT_THAT(message_of([&] { target.backward(); }),
+                  AllOf(testing::HasSubstr("too long to be kept"), testing::HasSubstr("evaluate_test.cpp")));
+      EXPECT_FALSE(v.grad().defined());
+    }
+    // What is cut off on purpose is no part of the history.
+    (x.detach() + v * 3).backward();
+    EXPECT_EQ(v.grad().item(), 3);
+  }
+  set_history_limit(100'000);
+  EXPECT_THROW(set_history_limit(0), ValueError);
 }
 
 TEST(Function, CalledBetweenForwardAndBackwardKeepsTheHistory) {

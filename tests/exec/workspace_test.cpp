@@ -7,6 +7,7 @@
 #include <set>
 
 #include "isochron/base/error.h"
+#include "isochron/base/prefault.h"
 
 namespace isochron::test {
 namespace {
@@ -29,6 +30,15 @@ TEST(Workspace, GrowsInFewStepsHoweverLittleIsMissing) {
   EXPECT_EQ(workspace_bytes(), 1000 * kPage);
   release_workspace();
   EXPECT_EQ(workspace_bytes(), 0u);
+}
+
+TEST(Workspace, ABlockThatComesPresentStaysOne) {
+  constexpr size_t kMegabyte = size_t{1} << 20;
+  release_workspace();
+  workspace(60 * kMegabyte);
+  workspace(61 * kMegabyte);
+  EXPECT_EQ(workspace_bytes(), kMostPresentBytes);
+  release_workspace();
 }
 
 // Room to grow is welcome, not a condition.

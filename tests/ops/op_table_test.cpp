@@ -164,7 +164,7 @@ TEST(OpTableIsWhole, CostsAreWhatTheWorkIs) {
   EXPECT_EQ(cost("gather", {a, zeros({3}, DType::int64)}, {{"axis", int64_t{0}}}).bytes, 2 * 3 * 8 * 4);
 
   // Updates count the gradient they work out themselves, and of a table only the rows that were picked.
-  const auto update = [&](const Tensor& parameter, const Tensor& part, const Tensor& last, const char* kind) {
+  const auto update = [&](const Tensor& parameter, const Tensor& part, const Tensor& last, AttributeName kind) {
     return cost("adam_update",
                 {zeros({}), zeros({}, DType::int64), zeros({}), zeros({}, DType::boolean), parameter, part, parameter,
                  parameter, last},

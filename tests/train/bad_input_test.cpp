@@ -49,6 +49,62 @@ TEST_F(BadInput, NoneInPlaceOfOptimizersAndLayers) {
   EXPECT_THAT([] { Sequential{std::shared_ptr<Layer>()}; }, error<ValueError>("a layer is null"));
 }
 
+TEST_F(BadInput, CompilingWhileACallIsAtWork) {
+  class Compiles : public Callback {
+   public:
+    explicit Compiles(std::function<void()> compile) : compile_(std::move(compile)) {}
+    void on_epoch_end(int, const Logs&) override { compile_(); }
+    void on_test_batch_end(int64_t, const Logs&) override { compile_(); }
+
+   private:
+    std::function<void()> compile_;
+  };
+  const auto said = [](auto f) {
+    try {
+      f();
+    } catch (const StateError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::vector<std::shared_ptr<Callback>> callbacks{
+      std::make_shared<Compiles>([&] { compile(NanPolicy::raise); })};
+  EXPECT_THAT(said([&] { model.fit(x, y, {.verbose = 0, .callbacks = callbacks}); }),
+              AllOf(HasSubstr("[compile]"), HasSubstr("set stop_training")));
+  EXPECT_THAT(said([&] { model.evaluate(x, y, {.verbose = 0, .callbacks = callbacks}); }), HasSubstr("[compile]"));
+  EXPECT_NO_THROW(compile(NanPolicy::raise));
+  EXPECT_TRUE(std::isfinite(model.fit(x, y, {.verbose = 0})["loss"][0]));
+}
+
+// What a plan reads may be what it updates.
+TEST_F(BadInput, AWeightAsDataIsReadBeforeItIsUpdated) {
+  class Both : public Layer {
+   public:
+    ISO_LAYER(Both)
+    void build(const Shape& input) override {
+      rows_ = add_weight("rows", {64, input[0]}, "ones");
+      kernel_ = add_weight("kernel", {input[0], 512}, "ones");
+    }
+    Tensor call(const Tensor& in, const CallContext&) override {
+      return matmul(in, kernel_) + mean(square(rows_)) * 100.0;
+    }
+
+   private:
+    Variable rows_, kernel_;
+  };
+  const Tensor start = random_normal({64, 256}, 0, 1, {.seed = 1}).eval(), target = zeros({64, 512});
+  std::vector<Tensor> trained;
+  for (const bool itself : {false, true}) {
+    Sequential both{Both()};
+    both.build({256});
+    both.set_weights({start, random_normal({256, 512}, 0, 1, {.seed = 2})});
+    both.compile({.optimizer = SGD(10.0), .loss = "mse"});
+    both.train_on_batch(itself ? Tensor(both.weights()[0]) : start, target);
+    trained.push_back(both.get_weights()[1]);
+  }
+  EXPECT_TRUE(same_elements(trained[0], trained[1]));
+}
+
 TEST_F(BadInput, NothingToTrainIsSaid) {
   Sequential frozen{Dense(3)};
   frozen.set_trainable(false);

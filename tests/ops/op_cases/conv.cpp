@@ -18,10 +18,10 @@ Attributes geometry(const ReferenceCase& c) {
           {"dilations", c.has("dilations") ? c.integers("dilations") : Extents(c.integers("strides").size(), 1)},
           {"pads", c.integers("pads")}};
 }
-Attributes conv_attributes(const ReferenceCase& c, const char* extents) {
+Attributes conv_attributes(const ReferenceCase& c, AttributeName extents) {
   Attributes a = geometry(c);
   a.set("groups", c.integer("groups"));
-  a.set(extents, c.integers(extents));
+  a.set(extents, c.integers(std::string(extents)));
   return a;
 }
 Attributes pool_attributes(const ReferenceCase& c) {
@@ -37,19 +37,22 @@ PoolOptions pool_options(const ReferenceCase& c) {
 }
 
 // Of a 3x3 convolution with one group over (…, 4, 4, …) images.
-Attributes plain(const char* extents, Extents values) {
+Attributes plain(AttributeName extents, Extents values) {
   return {{"strides", Extents{1, 1}},
           {"dilations", Extents{1, 1}},
           {"pads", Extents{0, 0, 0, 0}},
           {"groups", int64_t{1}},
           {extents, std::move(values)}};
 }
-Attributes halves(const char* extra = nullptr, Extents values = {}) {
-  Attributes a{{"strides", Extents{2, 2}},
-               {"dilations", Extents{1, 1}},
-               {"pads", Extents{0, 0, 0, 0}},
-               {"window", Extents{2, 2}}};
-  if (extra) a.set(extra, std::move(values));
+Attributes halves() {
+  return {{"strides", Extents{2, 2}},
+          {"dilations", Extents{1, 1}},
+          {"pads", Extents{0, 0, 0, 0}},
+          {"window", Extents{2, 2}}};
+}
+Attributes halves(AttributeName extra, Extents values) {
+  Attributes a = halves();
+  a.set(extra, std::move(values));
   return a;
 }
 Tensor call(const char* op, const Tensors& inputs, Attributes attributes) {
