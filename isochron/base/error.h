@@ -10,6 +10,7 @@
 
 #include <fmt/core.h>
 
+#include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -29,11 +30,13 @@ class Error : public std::runtime_error {
   const char* what() const noexcept override { return noted_ ? noted_->c_str() : message(); }
   const char* message() const noexcept { return std::runtime_error::what(); }
   // A line below the message, for those the error passes on its way: catch (Error& e) { e.add_note("in …"); throw; }
-  void add_note(std::string_view note) {
-    noted_ = std::make_shared<std::string>(fmt::format("{}\n  {}", what(), note));
-  }
+  void add_note(std::string_view note) { append(fmt::format("\n  {}", note)); }
+  // The notes of an error that this one is thrown in place of.
+  void add_notes_of(const Error& other) { append(std::string_view(other.what()).substr(std::strlen(other.message()))); }
 
  private:
+  void append(std::string_view text) { noted_ = std::make_shared<std::string>(fmt::format("{}{}", what(), text)); }
+
   std::string operation_;
   std::shared_ptr<const std::string> noted_;
 };

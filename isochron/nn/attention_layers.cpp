@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "isochron/nn/attention_scores.h"
+#include "isochron/nn/layer_note.h"
 #include "isochron/nn/masking.h"
 #include "isochron/ops/attention.h"
 #include "isochron/ops/create.h"
@@ -18,6 +19,15 @@ namespace {
 void need_sequence(const char* layer, const Shape& batch) {
   if (batch.rank() != 3) fail<ShapeError>(layer, "needs (batch, time, features), got {}", batch);
 }
+
+// Shapes without the batch axis.
+std::vector<Shape> examples_of(std::initializer_list<Tensor> batches) {
+  std::vector<Shape> shapes;
+  for (const Tensor& batch : batches)
+    shapes.push_back(batch.rank() > 0 ? Shape(batch.shape().dims().subspan(1)) : Shape());
+  return shapes;
+}
+
 void need_sequence_examples(const char* layer, const Shape& example) {
   if (example.rank() != 2) fail<ShapeError>(layer, "needs (batch, time, features), got examples of shape {}", example);
 }
@@ -121,7 +131,7 @@ void MultiHeadAttention::build_for(int64_t query, int64_t key, int64_t value) {
 }
 
 void MultiHeadAttention::build(const Shape& input) {
-  if (query_.kernel.defined()) return;
+  if (output_.kernel.defined()) return;
   need_sequence_examples(class_name().c_str(), input);
   build_for(input[-1], input[-1], input[-1]);
 }
@@ -184,8 +194,7 @@ AttentionResult MultiHeadAttention::look(const Tensor& query, const Tensor& valu
                                          bool with_scores) {
   const Tensor& key = call.key.defined() ? call.key : value;
   for (const Tensor* x : {&query, &value, &key}) need_sequence(class_name().c_str(), x->shape());
-  if (!query_.kernel.defined()) build_for(query.shape()[2], key.shape()[2], value.shape()[2]);
-  ensure_built(Shape(query.shape().dims().subspan(1)));
+  if (!built()) ensure_built(examples_of({query, value, key}));
   const Tensor value_mask = both_masks(mask_of(value), call.key.defined() ? mask_of(key) : Tensor());
   const Tensor query_mask = mask_of(query);
   const AttentionResult result = attend(query, value, call, query_mask, value_mask, with_scores);
@@ -194,14 +203,14 @@ AttentionResult MultiHeadAttention::look(const Tensor& query, const Tensor& valu
 }
 
 Tensor MultiHeadAttention::operator()(const Tensor& query, const Tensor& value, const AttentionCall& call) {
-  return look(query, value, call, false).output;
+  return in_layer(*this, examples_of({query, value}), [&] { return look(query, value, call, false); }).output;
 }
 AttentionResult MultiHeadAttention::run(const Tensor& query, const Tensor& value, const AttentionCall& call) {
-  return look(query, value, call, true);
+  return in_layer(*this, examples_of({query, value}), [&] { return look(query, value, call, true); });
 }
 
 void MultiHeadAttention::build_many(const std::vector<Shape>& inputs) {
-  if (query_.kernel.defined() || inputs.size() < 2) return build(inputs[0]);
+  if (output_.kernel.defined() || inputs.size() < 2) return build(inputs[0]);
   const Shape &query = inputs[0], &value = inputs[1], &key = inputs[inputs.size() > 2 ? 2 : 1];
   for (const Shape& shape : {query, value, key}) need_sequence_examples(class_name().c_str(), shape);
   build_for(query[1], key[1], value[1]);
@@ -278,7 +287,8 @@ TransformerEncoderLayer::TransformerEncoderLayer(int64_t num_heads, int64_t feed
 }
 
 void TransformerEncoderLayer::build(const Shape& input) {
-  if (attention_) return;
+  if (dropout_ && dropout_->built()) return;
+  clear_sublayers();
   const TransformerLayerOptions& o = options_;
   const int64_t width = head_width("TransformerEncoderLayer", input, num_heads_);
   attention_ = std::make_shared<MultiHeadAttention>(num_heads_, width, attention_options(o, o.use_causal_mask));
@@ -309,7 +319,8 @@ TransformerDecoderLayer::TransformerDecoderLayer(int64_t num_heads, int64_t feed
 }
 
 void TransformerDecoderLayer::build(const Shape& input) {
-  if (attention_) return;
+  if (dropout_ && dropout_->built()) return;
+  clear_sublayers();
   const TransformerLayerOptions& o = options_;
   const int64_t width = head_width("TransformerDecoderLayer", input, num_heads_);
   attention_ = std::make_shared<MultiHeadAttention>(num_heads_, width, attention_options(o, true));
@@ -341,8 +352,11 @@ Tensor TransformerDecoderLayer::decode(const Tensor& x, const Tensor& memory, co
 }
 
 Tensor TransformerDecoderLayer::operator()(const Tensor& x, const Tensor& memory, CallContext context) {
+  return in_layer(*this, examples_of({x, memory}), [&] { return look(x, memory, std::move(context)); });
+}
+Tensor TransformerDecoderLayer::look(const Tensor& x, const Tensor& memory, CallContext context) {
   need_sequence("TransformerDecoderLayer", x.shape());
-  ensure_built(Shape(x.shape().dims().subspan(1)));
+  if (!built()) ensure_built(examples_of({x}));
   if (!context.mask.defined()) context.mask = mask_of(x);
   const Tensor y = decode(x, memory, context);
   if (context.mask.defined()) set_mask(y, context.mask);
@@ -351,7 +365,7 @@ Tensor TransformerDecoderLayer::operator()(const Tensor& x, const Tensor& memory
 std::vector<Tensor> TransformerDecoderLayer::call_many(const std::vector<Tensor>& inputs, const CallContext& context) {
   if (inputs.size() != 2)
     fail<ValueError>("TransformerDecoderLayer", "takes its input and what it looks at, got {} inputs", inputs.size());
-  return {(*this)(inputs[0], inputs[1], context)};
+  return {look(inputs[0], inputs[1], context)};
 }
 Tensor TransformerDecoderLayer::call(const Tensor& x, const CallContext& context) { return decode(x, {}, context); }
 

@@ -203,6 +203,7 @@ class TransformerDecoderLayer : public Layer {
   Shape output_shape(const Shape& input) const override { return input; }
 
  private:
+  Tensor look(const Tensor& x, const Tensor& memory, CallContext context);
   Tensor decode(const Tensor& x, const Tensor& memory, const CallContext& context);
   int64_t num_heads_, feedforward_dim_;
   TransformerLayerOptions options_;

@@ -191,12 +191,13 @@ Tensor Initializer::operator()(const Shape& shape, DType dtype) const {
 
 namespace initializers {
 
+// A seed of its own, so that no random numbers are used up.
+constexpr uint64_t kNotRandom = 0;
+
 Initializer zeros() { return constant(0); }
 Initializer ones() { return constant(1); }
 Initializer constant(double value) {
-  return {"constant",
-          [=](const Shape& s, DType d, RandomSource) { return constant_fill(s, d, value); },
-          {},
+  return {"constant", [=](const Shape& s, DType d, RandomSource) { return constant_fill(s, d, value); }, kNotRandom,
           named_recipe("constant", ConstantOptions{value})};
 }
 Initializer random_normal(NormalOptions o) {
@@ -266,8 +267,7 @@ Initializer identity(double gain) {
                 out[at] = at / shape[1] == at % shape[1] ? static_cast<T>(gain) : T{0};
             });
           },
-          {},
-          named_recipe("identity", IdentityOptions{gain})};
+          kNotRandom, named_recipe("identity", IdentityOptions{gain})};
 }
 
 }  // namespace initializers

@@ -44,30 +44,62 @@ const Shape& Layer::input_shape() const {
   return input_shape_;
 }
 
+// What a layer was before it was built, for a build that fails. One for a stand-in may well fail, after everything was
+// made: then all members are as they were, of parts that were not built as well.
+class Layer::BeforeBuild {
+ public:
+  BeforeBuild(Layer& layer, bool whole) : layer_(layer), weights_(layer.weights_), sublayers_(layer.sublayers_) {
+    if (whole)
+      layer.each_layer([&](const Layer& one) {
+        if (!one.built_) copies_.emplace_back(const_cast<Layer*>(&one), one.clone());
+      });
+  }
+  const std::vector<Weight>& weights() const { return weights_; }
+  void restore() {
+    for (const auto& [layer, copy] : copies_)
+      if (copy) layer->be_as(*copy);
+    layer_.weights_ = std::move(weights_);
+    layer_.sublayers_ = std::move(sublayers_);
+    layer_.made_before_.clear();
+    layer_.built_ = layer_.building_ = false;
+  }
+
+ private:
+  Layer& layer_;
+  std::vector<Weight> weights_;
+  std::vector<std::shared_ptr<Layer>> sublayers_;
+  std::vector<std::pair<Layer*, std::shared_ptr<Layer>>> copies_;
+};
+
 void Layer::ensure_built(const std::vector<Shape>& inputs) {
   if (built_) return;
   ScopedSpan span(Phase::build, "build");
-  const bool stand_in = !builds_partial() && any_partial(inputs);
-  const std::vector<Shape> shapes = stand_in ? filled(inputs, kStandIns[0]) : inputs;
-  // Weights that the constructor made stay; so do those of a build() called by somebody else, each in its place.
-  const std::vector<Weight> before = made_before_ = std::exchange(weights_, {});
-  building_ = true;
-  try {
-    many() || inputs.size() > 1 ? build_many(shapes) : build(shapes.front());
-  } catch (...) {
-    building_ = false;
-    made_before_.clear();
-    weights_ = before;
-    throw;
-  }
-  building_ = false;
-  weights_.insert(weights_.begin(), made_before_.begin(), made_before_.end());
-  made_before_.clear();
-  input_shape_ = inputs.front();
-  built_ = true;
-  if (stand_in) check_other_extents(inputs);
+  in_layer(*this, inputs, [&] { build_now(inputs); });
   if (!trainable_) set_trainable(false);
   share_what_was_built();
+}
+
+void Layer::build_now(const std::vector<Shape>& inputs) {
+  const bool stand_in = !builds_partial() && any_partial(inputs);
+  const std::vector<Shape> shapes = stand_in ? filled(inputs, kStandIns[0]) : inputs;
+  BeforeBuild before(*this, stand_in);
+  try {
+    // Weights that the constructor made stay; so do those of a build() called by somebody else, each in its place, also
+    // when he called that of the layer a model has this copy of.
+    made_before_ = std::exchange(weights_, {});
+    if (const auto original = original_.lock(); original && made_before_.empty()) made_before_ = (*original)->weights_;
+    building_ = true;
+    many() || inputs.size() > 1 ? build_many(shapes) : build(shapes.front());
+    building_ = false;
+    weights_.insert(weights_.begin(), made_before_.begin(), made_before_.end());
+    made_before_.clear();
+    input_shape_ = inputs.front();
+    built_ = true;
+    if (stand_in) check_other_extents(inputs);
+  } catch (...) {
+    before.restore();
+    throw;
+  }
 }
 
 namespace {
@@ -79,8 +111,11 @@ std::string batch_shapes_text(std::span<const Shape> shapes) {
 }  // namespace
 
 void note_layer(Error& error, const Layer& layer, std::span<const Shape> inputs) {
-  error.add_note(
-      fmt::format("in layer \"{}\" ({}), called with {}", layer.name(), layer.class_name(), batch_shapes_text(inputs)));
+  const std::string who = fmt::format("in layer \"{}\" ({}), called with ", layer.name(), layer.class_name());
+  // Building is part of a call: it was said there.
+  const std::string_view text = error.what(), last = text.substr(text.rfind('\n') + 1);
+  if (last.size() < text.size() && last.find(who) != last.npos) return;
+  error.add_note(who + batch_shapes_text(inputs));
 }
 
 void Layer::check_other_extents(const std::vector<Shape>& inputs) {
@@ -89,13 +124,14 @@ void Layer::check_other_extents(const std::vector<Shape>& inputs) {
   try {
     (void)tried(*this, specs);
   } catch (const ShapeError& error) {
-    built_ = false;
-    weights_.clear();
-    fail<ShapeError>(
+    ShapeError refusal(
         class_name(),
-        "layer \"{}\" must know more of its input than {}: give the extent in Input(…), or reduce that axis "
-        "before (tried {} and {} in place of what is not known: {})",
-        name(), batch_shapes_text(inputs), kStandIns[0], kStandIns[1], error.message());
+        fmt::format(
+            "layer \"{}\" must know more of its input than {}: give the extent in Input(…), or reduce that axis "
+            "before (tried {} and {} in place of what is not known: {})",
+            name(), batch_shapes_text(inputs), kStandIns[0], kStandIns[1], error.message()));
+    refusal.add_notes_of(error);
+    throw refusal;
   } catch (const Error&) {
     // Not of shapes: of a trial with numbers where the layer takes tokens, say. Its first call will tell.
   }
@@ -122,10 +158,17 @@ void Layer::share_what_was_built() {
   if (const auto original = original_.lock(); original && !(*original)->built_) (*original)->take_over(*this);
 }
 
-void Layer::take_over(const Layer& built) {
+bool Layer::be_as(const Layer& other) {
   const std::shared_ptr<Layer> copy = shared_;
-  if (!become(built)) return;
+  const std::string name = name_;
+  if (!become(other)) return false;
   shared_ = copy;
+  name_ = name;
+  return true;
+}
+
+void Layer::take_over(const Layer& built) {
+  if (!be_as(built)) return;
   built_ = true;
   input_shape_ = built.input_shape_;
 }
@@ -170,8 +213,8 @@ Tensor Layer::operator()(const Tensor& x, CallContext context) {
   }
   if (x.rank() < 1) fail<ShapeError>(class_name(), "needs a batch, (batch, …), got a scalar");
   const Shape shape = x.shape().erase(0);
+  ensure_built(shape);
   return in_layer(*this, shape, [&] {
-    ensure_built(shape);
     if (!context.mask.defined()) context.mask = mask_of(x);
     const Tensor y = call(x, context);
     if (activity_regularizer_) penalize_activity({y});
@@ -193,8 +236,8 @@ std::vector<Tensor> Layer::operator()(const std::vector<Tensor>& inputs, CallCon
     if (input.rank() < 1) fail<ShapeError>(class_name(), "needs batches, (batch, …), got a scalar");
     shapes.push_back(input.shape().erase(0));
   }
+  ensure_built(shapes);
   return in_layer(*this, shapes, [&] {
-    ensure_built(shapes);
     std::vector<Tensor> results = call_many(inputs, context);
     if (activity_regularizer_) penalize_activity(results);
     if (NodeLabels* labels = NodeLabels::current()) labels->add(results, inputs, name());
@@ -237,9 +280,8 @@ Tensor WeightBudget::take(const TensorSpec& spec) {
 Variable Layer::add_weight(const std::string& weight_name, const Shape& shape, const Initializer& initializer,
                            WeightOptions options) {
   const TensorSpec spec{options.dtype, shape};
-  const std::string full_name = name() + "/" + weight_name;
-  const auto same_name = [&](const Weight& weight) { return weight.variable.name() == full_name; };
-  if (built_ && std::any_of(weights_.begin(), weights_.end(), same_name))
+  const auto same_name = [&](const Weight& weight) { return weight.name == weight_name; };
+  if (!building_ && std::any_of(weights_.begin(), weights_.end(), same_name))
     fail<StateError>(class_name(), "layer \"{}\" has been built and has its weight \"{}\"", name(), weight_name);
   if (const auto made = std::find_if(made_before_.begin(), made_before_.end(), same_name); made != made_before_.end()) {
     if (!(made->variable.spec() == spec))
@@ -251,8 +293,9 @@ Variable Layer::add_weight(const std::string& weight_name, const Shape& shape, c
   }
   ScopedSpan span(Phase::init, "init weights");
   Variable variable(current_budget ? current_budget->take(spec) : initializer(shape, options.dtype),
-                    {.name = full_name, .trainable = options.trainable});
-  weights_.push_back({variable, options.trainable, std::move(options.regularizer), std::move(options.constraint)});
+                    {.name = name() + "/" + weight_name, .trainable = options.trainable});
+  weights_.push_back(
+      {weight_name, variable, options.trainable, std::move(options.regularizer), std::move(options.constraint)});
   return variable;
 }
 

@@ -115,6 +115,7 @@ class Layer : public std::enable_shared_from_this<Layer> {
   SymbolicTensor operator()(const SymbolicTensor& x);
   SymbolicTensors operator()(const std::vector<SymbolicTensor>& inputs);
   void ensure_built(const Shape& input) { ensure_built(std::vector<Shape>{input}); }
+  // A build that throws leaves no weights and no parts behind.
   void ensure_built(const std::vector<Shape>& inputs);
   bool built() const { return built_; }
   // Whether ensure_built() is at work on this layer.
@@ -208,12 +209,14 @@ class Layer : public std::enable_shared_from_this<Layer> {
 
  private:
   struct Weight {
+    std::string name;  // within the layer
     Variable variable;
     bool trainable;
     Regularizer regularizer;
     Constraint constraint;
   };
   class OutermostCall;
+  class BeforeBuild;
   template <class F>
   void each_layer(F&& f) const;
   template <class F>
@@ -225,8 +228,11 @@ class Layer : public std::enable_shared_from_this<Layer> {
   // That copy, or the layer itself where a shared_ptr owns it; null for a class that can't be copied.
   std::shared_ptr<Layer> shared();
   void share_what_was_built();
+  void build_now(const std::vector<Shape>& inputs);
   // ShapeError when the layer was built for a stand-in and works for no other extent.
   void check_other_extents(const std::vector<Shape>& inputs);
+  // become(), but for what is this object's own.
+  bool be_as(const Layer& other);
   void take_over(const Layer& built);
 
   mutable std::string name_;

@@ -111,8 +111,18 @@ Sequential::Sequential(const std::vector<AnyLayer>& layers, ModelOptions options
 void Sequential::add(const AnyLayer& layer) {
   if (built() && !sublayers().empty()) {
     const Layer& last = *sublayers().back();
-    const Shape input = output_shape_of(last, last.input_shape());
-    in_layer(*layer.get(), input, [&] { layer.get()->ensure_built(input); });
+    const Shape input = gives_ ? *gives_ : output_shape_of(last, last.input_shape());
+    // A layer that can't take what the last one gives is not added.
+    gives_ = in_layer(*layer.get(), input, [&]() -> std::optional<Shape> {
+      layer.get()->ensure_built(input);
+      try {
+        return output_shape_of(*layer.get(), input);
+      } catch (const ShapeError&) {
+        throw;
+      } catch (const Error&) {
+        return std::nullopt;  // of a trial with numbers where it takes tokens, say: its first call will tell
+      }
+    });
   }
   add_sublayer(layer.get());
   if (sublayers().size() == 1)
@@ -127,6 +137,7 @@ std::vector<std::shared_ptr<Layer>> Sequential::layers() const {
 
 void Sequential::pop() {
   if (sublayers().empty()) fail<StateError>("Sequential", "there is no layer to pop");
+  gives_.reset();
   std::vector<std::shared_ptr<Layer>> kept(sublayers().begin(), sublayers().end() - 1);
   clear_sublayers();
   for (auto& layer : kept) add_sublayer(std::move(layer));

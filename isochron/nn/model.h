@@ -227,6 +227,9 @@ class Sequential : public Model {
   bool builds_partial() const override { return true; }
   Tensor call(const Tensor& x, const CallContext& context) override;
   Shape output_shape(const Shape& input) const override;
+
+ private:
+  std::optional<Shape> gives_;  // the last layer, once add() has worked it out
 };
 
 struct InputOptions {

@@ -137,13 +137,25 @@ TEST(Initializers, GiveALargeTensorTheNumbersOfItsTurn) {
   const Tensor large = Initializer("glorot_uniform")(shape);
   const Tensor small = Initializer("glorot_uniform")({3});
   set_seed(5);
-  Initializer("zeros")({1});  // takes the turn of the large one
+  Initializer("random_normal")({1});  // takes the turn of the large one
   EXPECT_TRUE(same_elements(small, Initializer("glorot_uniform")({3})));
   ASSERT_FALSE(is_present(large.value().node->results[0]));
   const double limit = std::sqrt(6.0 / 8200);
   for (const int64_t at : {int64_t{0}, large.elements() / 2, large.elements() - 1})
     EXPECT_LE(std::fabs(large.data<float>()[at]), limit);
   EXPECT_NE(large.data<float>()[0], large.data<float>()[1]);
+}
+
+TEST(Initializers, ThoseThatAreNotRandomUseUpNoRandomNumbers) {
+  set_seed(3);
+  const Initializer normal("random_normal");
+  const Tensor expected = normal({4}).eval();
+  set_seed(3);
+  for (const char* name : {"zeros", "ones", "identity"}) {
+    const Initializer fixed(name);
+    fixed({2, 2}).eval();
+  }
+  EXPECT_TRUE(same_elements(normal({4}), expected));
 }
 
 TEST(Initializers, HaveKerasOtherNames) {

@@ -4,6 +4,7 @@
 
 #include "isochron/isochron.h"
 #include "reference.h"
+#include "tests/message_of.h"
 
 namespace isochron {
 namespace {
@@ -27,7 +28,9 @@ TEST(Sequential, ErrorsNameTheLayersTheyHappenedIn) {
         {Conv2D(4, 3, {.name = "first"}), Conv2D(4, 3, {.name = "second"}), Conv2D(4, 3, {.name = "third"})},
         {.name = "block"});
   };
-  const std::string rule = "[conv] a window of 3 does not fit into 2 elements padded by 0 and 0 (spatial axis 0)",
+  const std::string rule =
+                        "[conv] a window of 3 does not fit into 2 elements padded by 0 and 0 (spatial axis 0); make it "
+                        "smaller, or pad more",
                     third = "\n  in layer \"third\" (Conv2D), called with (None, 2, 2, 4)",
                     block = "\n  in layer \"block\" (Sequential), called with (None, 6, 6, 1)";
   EXPECT_ERROR(convolutions().build({6, 6, 1}), ShapeError, (rule + third).c_str());
@@ -169,6 +172,49 @@ TEST(Model, SummaryNamesNestedModelsAsKerasDoes) {
   Sequential outer{Input({3}), inner, Sequential({Dense(2)}, {.name = "tail"})};
   EXPECT_THAT(outer.summary(), testing::HasSubstr("inner (Functional)"));
   EXPECT_THAT(outer.summary(), testing::HasSubstr("tail (Sequential)"));
+}
+
+TEST(Model, ABuildThatFailedCanBeDoneAgain) {
+  int made = 0;
+  const Initializer fails_once("mine", [&](const Shape& shape, DType dtype, RandomSource) {
+    if (made++ == 0) throw std::runtime_error("no memory");
+    return zeros(shape, dtype);
+  });
+  TransformerEncoderLayer encoder(2, 8, {.kernel_initializer = fails_once});
+  EXPECT_THROW(encoder(zeros({1, 5, 8})), std::runtime_error);
+  EXPECT_TRUE(encoder.weights().empty());
+  EXPECT_EQ(encoder(zeros({1, 5, 8})).shape(), Shape({1, 5, 8}));
+  EXPECT_EQ(encoder.weights().size(), 16u);
+}
+
+TEST(Model, WeightsMadeByHandAreThoseOfEveryCopy) {
+  Dense dense(2);
+  Sequential model{dense};
+  dense.build({3});
+  dense.set_weights({ones({3, 2}), tensor({1.f, 2.f})});
+  EXPECT_EQ(model(ones({1, 3})).to_vector<float>(), (std::vector<float>{4, 5}));
+  Dense renamed(2);
+  renamed.build({3});
+  renamed.set_name("another");
+  renamed(ones({1, 3}));
+  EXPECT_EQ(renamed.weights().size(), 2u);
+  Dense twice(1);
+  twice.build({1});
+  EXPECT_ERROR(twice.build({1}), StateError, "has its weight \"kernel\"");
+}
+
+TEST(Model, TheLastLayerMustFitAsWell) {
+  EXPECT_ERROR((Sequential{Input({4, 4, 1}), Conv2D(2, 5, {.name = "wide"})}), ShapeError,
+               "a window of 5 does not fit into 4 elements");
+  EXPECT_ERROR((Sequential{Input({1, 1, 1}), MaxPooling2D(2, {.name = "pool"})}), ShapeError, "in layer \"pool\"");
+}
+
+TEST(Model, AnErrorNamesALayerOnce) {
+  MultiHeadAttention attention(2, 4, {.name = "attention"});
+  const std::string text = message_of([&] { attention(zeros({1, 5, 6}), zeros({2, 5, 6})); });
+  const size_t first = text.find("in layer \"attention\"");
+  ASSERT_NE(first, std::string::npos) << text;
+  EXPECT_EQ(text.find("in layer \"attention\"", first + 1), std::string::npos) << text;
 }
 
 TEST(Model, TrainsWithEveryLayerAndKeepsItsConstraints) {

@@ -177,6 +177,20 @@ TEST(PartialShape, LayersThatNeedWhatIsNotKnownAreRefused) {
   EXPECT_ERROR(Dense(2)(Input({4, -1})), ShapeError, "than (None, 4, None)");
   EXPECT_ERROR(Input({-2, 3}), ShapeError, "must not be negative, got (-2, 3)");
 
+  MultiHeadAttention attention(2, 4);
+  EXPECT_ERROR(attention(Input({5, -1})), ShapeError, "must know more of its input");
+  EXPECT_EQ(attention(zeros({1, 5, 6})).shape(), Shape({1, 5, 6}));
+  EXPECT_EQ(attention.weights().size(), 8u);
+  TransformerEncoderLayer encoder(2, 8);
+  EXPECT_ERROR(encoder(Input({5, -1})), ShapeError, "must know more of its input");
+  EXPECT_EQ(encoder(zeros({1, 5, 8})).shape(), Shape({1, 5, 8}));
+  EXPECT_EQ(encoder.weights().size(), 16u);
+  SpectralNormalization spectral(Dense(2));
+  EXPECT_ERROR(spectral(Input({-1})), ShapeError, "must know more of its input");
+  EXPECT_EQ(spectral(zeros({1, 3})).shape(), Shape({1, 2}));
+  // Operations name the layers they happened in here as well.
+  EXPECT_ERROR(Conv2D(4, 3, {.name = "third"})(Input({-1, 8})), ShapeError, "in layer \"third\" (Conv2D)");
+
   Model model(x, Dense(2)(x));
   EXPECT_ERROR(model(zeros({4, 5, 2})), ShapeError, "examples of shape (None, 3), got a batch of shape (4, 5, 2)");
   EXPECT_ERROR(model(zeros({4, 3})), ShapeError, "examples of shape (None, 3), got a batch of shape (4, 3)");

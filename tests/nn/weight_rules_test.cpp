@@ -64,5 +64,13 @@ TEST(WeightRules, NullMeansNone) {
   EXPECT_ERROR(Dense(2, {.kernel_initializer = nullptr}), ValueError, "[initializer] weights need one, got nullptr");
 }
 
+TEST(Regularizers, FactorsAndNormsAreNumbersThatAreNotNegative) {
+  EXPECT_ERROR(l2(-1), ValueError, "[l2] takes a finite number that is not negative, got -1");
+  EXPECT_ERROR(l1(NAN), ValueError, "[l1] takes a finite number");
+  EXPECT_ERROR(l1_l2(0.1, INFINITY), ValueError, "[l1_l2] takes a finite number");
+  EXPECT_ERROR(max_norm(-1), ValueError, "[max_norm] takes a finite number");
+  EXPECT_ERROR(min_max_norm(2, 1), ValueError, "the largest norm, 1, is below the least one, 2");
+}
+
 }  // namespace
 }  // namespace isochron
