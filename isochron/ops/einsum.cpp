@@ -26,18 +26,19 @@ struct Equation {
   std::string output;
 };
 
-// The axes an ellipsis stands for get capital letters from the end of the alphabet on: Z is the last of them.
+// The axes an ellipsis stands for get digits, which no equation has: 9 is the last of them.
 std::string expanded(const std::string& equation, std::string term, int hidden) {
   const size_t dots = term.find("...");
   if (dots == std::string::npos) return term;
   std::string axes;
-  for (int i = hidden; i > 0; --i) axes += static_cast<char>('Z' + 1 - i);
+  for (int i = hidden; i > 0; --i) axes += static_cast<char>('9' + 1 - i);
   term.replace(dots, 3, axes);
   if (term.find('.') != std::string::npos) fail<ValueError>("einsum", "more than one ellipsis in \"{}\"", equation);
   return term;
 }
 
-void check_letters(const std::string& equation, const std::string& term) {
+void check_letters(const std::string& equation, std::string term) {
+  if (const size_t dots = term.find("..."); dots != std::string::npos) term.erase(dots, 3);
   for (char c : term)
     if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z'))
       fail<ValueError>("einsum", "indices are letters, got '{}' in \"{}\"", c, equation);
@@ -63,13 +64,14 @@ Equation parse(const std::string& equation, const std::vector<Tensor>& operands)
     const int own = operands[i].rank() - static_cast<int>(term.size()) + (dots ? 3 : 0);
     if (own < 0 || (!dots && own != 0))
       fail<ShapeError>("einsum", "\"{}\" in \"{}\" does not fit shape {}", term, equation, operands[i].shape());
-    term = expanded(equation, term, own);
     check_letters(equation, term);
+    term = expanded(equation, term, own);
     if (dots) hidden = std::max(hidden, own);
   }
   if (arrow != std::string::npos) {
-    parsed.output = expanded(equation, text.substr(arrow + 2), hidden);
+    parsed.output = text.substr(arrow + 2);
     check_letters(equation, parsed.output);
+    parsed.output = expanded(equation, parsed.output, hidden);
   } else {
     // Without an arrow: the ellipsis, then the letters that stand once, in alphabetical order.
     std::map<char, int> seen;
@@ -89,6 +91,10 @@ Equation parse(const std::string& equation, const std::vector<Tensor>& operands)
       fail<ValueError>("einsum", "output index '{}' is in no operand of \"{}\"", c, equation);
   }
   return parsed;
+}
+
+std::string index_text(char c) {
+  return c >= '0' && c <= '9' ? std::string("an axis of \"...\"") : fmt::format("index '{}'", c);
 }
 
 bool contains(const std::string& letters, char c) { return letters.find(c) != std::string::npos; }
@@ -155,7 +161,7 @@ Term contract(Term a, Term b, const std::string& wanted) {
     if (!contains(a.letters, c)) n += c;
     const int64_t other = extent.emplace(c, own).first->second;
     if (other != own && !(contains(batch, c) && (other == 1 || own == 1)))
-      fail<ShapeError>("einsum", "index '{}' is {} and {} in the operands' shapes {} and {}", c, other, own,
+      fail<ShapeError>("einsum", "{} is {} and {} in the operands' shapes {} and {}", index_text(c), other, own,
                        a.tensor.shape(), b.tensor.shape());
     extent[c] = std::max(other, own);
   }

@@ -214,7 +214,8 @@ const Op& kCumprodExclusive = register_op({.name = "cumprod_exclusive",
 Tensor triangle(const char* name, const Operand& x, int64_t k, bool lower) {
   const Tensor t = x.tensor();
   if (t.rank() < 2) fail<ShapeError>(name, "needs at least two axes, got {}", t.shape());
-  const Tensor row = reshape(arange(t.dim(-2)), {-1, 1}) + k;
+  const int64_t farthest = t.dim(-2) + t.dim(-1);
+  const Tensor row = reshape(arange(t.dim(-2)), {-1, 1}) + std::clamp(k, -farthest, farthest);
   const Tensor column = arange(t.dim(-1));
   return where(lower ? row >= column : row <= column, t, 0);
 }
@@ -276,6 +277,7 @@ Tensor squeeze(const Operand& x, const AxisList& axes) {
     const int i = normalize_axis("squeeze", axis, t.rank());
     if (t.shape()[i] != 1)
       fail<ShapeError>("squeeze", "axis {} of {} has extent {}, not 1", axis, t.shape(), t.shape()[i]);
+    if (drop[static_cast<size_t>(i)]) fail<ValueError>("squeeze", "axis {} is given twice", axis);
     drop[static_cast<size_t>(i)] = true;
   }
   for (int i = 0; i < t.rank(); ++i)
@@ -336,6 +338,8 @@ std::vector<Tensor> split(const Operand& x, int64_t parts, int64_t axis) {
 std::vector<Tensor> split(const Operand& x, const Ints& sizes, int64_t axis) {
   const Tensor t = x.tensor();
   const int i = normalize_axis("split", axis, t.rank());
+  if (std::any_of(sizes.begin(), sizes.end(), [](int64_t size) { return size < 0; }))
+    fail<ValueError>("split", "sizes must not be negative, got [{}]", joined(sizes));
   if (std::accumulate(sizes.begin(), sizes.end(), int64_t{0}) != t.shape()[i])
     fail<ValueError>("split", "sizes [{}] do not add up to {}, the extent of axis {} of {}", joined(sizes),
                      t.shape()[i], axis, t.shape());
@@ -444,7 +448,11 @@ Tensor repeat(const Operand& x, int64_t count, int64_t axis) {
 Tensor flip(const Operand& x, const AxisList& axes) {
   const Tensor t = x.tensor();
   Ints step(static_cast<size_t>(t.rank()), axes.empty() ? -1 : 1);
-  for (int64_t axis : axes) step[static_cast<size_t>(normalize_axis("flip", axis, t.rank()))] = -1;
+  for (int64_t axis : axes) {
+    int64_t& stride = step[static_cast<size_t>(normalize_axis("flip", axis, t.rank()))];
+    if (stride < 0) fail<ValueError>("flip", "axis {} is given twice", axis);
+    stride = -1;
+  }
   return slice(Operand(t, x.where()), Ints(step.size(), kEnd), Ints(step.size(), kEnd), step);
 }
 

@@ -19,7 +19,9 @@ Extents Windows::output_extents(const Extents& input) const {
   for (size_t i = 0; i < input.size(); ++i) {
     const int64_t room = input[i] + pads[2 * i] + pads[2 * i + 1] - reach(i);
     if (room < 0)
-      fail<ShapeError>(op, "a window of {} does not fit into {} elements padded by {} and {} (spatial axis {})",
+      fail<ShapeError>(op,
+                       "a window of {} does not fit into {} elements padded by {} and {} (spatial axis {}); "
+                       "make it smaller, or pad more",
                        reach(i), input[i], pads[2 * i], pads[2 * i + 1], i);
     output[i] = room / strides[i] + 1;
   }

@@ -10,10 +10,12 @@ void require_positive(std::string_view owner, std::string_view option, double va
   if (!(value > 0) || std::isinf(value)) fail<ValueError>(owner, "{} must be positive, got {}", option, value);
 }
 void require_not_negative(std::string_view owner, std::string_view option, double value) {
-  if (!(value >= 0) || std::isinf(value)) fail<ValueError>(owner, "{} must not be negative, got {}", option, value);
+  if (!std::isfinite(value)) fail<ValueError>(owner, "{} must be a finite number, got {}", option, value);
+  if (value < 0) fail<ValueError>(owner, "{} must not be negative, got {}", option, value);
 }
 void require_not_positive(std::string_view owner, std::string_view option, double value) {
-  if (!(value <= 0) || std::isinf(value)) fail<ValueError>(owner, "{} must not be positive, got {}", option, value);
+  if (!std::isfinite(value)) fail<ValueError>(owner, "{} must be a finite number, got {}", option, value);
+  if (value > 0) fail<ValueError>(owner, "{} must not be positive, got {}", option, value);
 }
 void require_share(std::string_view owner, std::string_view option, double value) {
   if (!(value >= 0 && value <= 1)) fail<ValueError>(owner, "{} must lie in [0, 1], got {}", option, value);

@@ -185,8 +185,11 @@ OneCycleLR::OneCycleLR(const Optimizer& optimizer, OneCycleOptions options)
   begin();
 }
 double OneCycleLR::rate(int64_t epoch, double, double, size_t) const {
-  if (epoch >= total_) fail<ValueError>("OneCycleLR", "step {} of a cycle of {} steps", epoch + 1, total_);
-  return schedule_.value_at(epoch);
+  // The usual loop asks once more after its last update.
+  if (epoch > total_)
+    fail<ValueError>("OneCycleLR", "step() was called {} times for a cycle of {} steps; raise total_steps", epoch,
+                     total_);
+  return schedule_.value_at(std::min(epoch, total_ - 1));
 }
 
 CyclicLR::CyclicLR(const Optimizer& optimizer, CyclicLROptions options)

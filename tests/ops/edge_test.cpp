@@ -19,6 +19,32 @@ TEST(Edges, SumsAndProductsOfIntegersAreInt64) {
     EXPECT_EQ(total.dtype(), DType::int64);
 }
 
+TEST(Edges, EinsumTakesAllLettersBesideAnEllipsis) {
+  EXPECT_EQ(einsum("...Z->...", {ones({3, 3})}).to_vector<float>(), (std::vector<float>{3, 3, 3}));
+  EXPECT_EQ(einsum("...Z,Z->...", {ones({3, 3}), ones({3})}).to_vector<float>(), (std::vector<float>{3, 3, 3}));
+  EXPECT_EQ(einsum("...Y,YZ->...Z", {ones({2, 3, 4}), ones({4, 5})}).shape(), Shape({2, 3, 5}));
+  EXPECT_EQ(message_of([] {
+              einsum("...,...->...", {ones({2}), ones({3})});
+            }),
+            "[einsum] an axis of \"...\" is 2 and 3 in the operands' shapes (2,) and (3,)");
+  EXPECT_NE(message_of([] {
+              einsum("9a->a", {ones({2, 2})});
+            }).find("indices are letters, got '9'"),
+            std::string::npos);
+}
+
+TEST(Edges, SizesAndAxesThatMeanNothingAreRefused) {
+  EXPECT_EQ(message_of([] {
+              split(arange(0, 3), std::vector<int64_t>{4, -1}, 0);
+            }),
+            "[split] sizes must not be negative, got [4, -1]");
+  EXPECT_EQ(message_of([] { squeeze(ones({1, 2, 1}), {0, 0}); }), "[squeeze] axis 0 is given twice");
+  EXPECT_EQ(message_of([] { flip(ones({2}), {0, -1}); }), "[flip] axis -1 is given twice");
+  EXPECT_EQ(sum(triu(ones({2, 2}), INT64_MAX)).item(), 0);
+  EXPECT_EQ(sum(tril(ones({2, 2}), INT64_MIN)).item(), 0);
+  EXPECT_EQ(sum(triu(ones({2, 3}), INT64_MIN)).item(), 6);
+}
+
 TEST(Edges, EqualityIsToldElementByElement) {
   const Tensor a = tensor({1, 2, 3}), b = tensor({1, 0, 3});
   EXPECT_TRUE(same_elements(a == b, tensor({true, false, true})));

@@ -289,7 +289,7 @@ TEST(Optimizer, BadOptionsAreNamed) {
   EXPECT_EQ(message_of([] { SGD(-0.1); }), "[SGD] learning_rate must not be negative, got -0.1");
   EXPECT_EQ(message_of([] { SGD({.momentum = 1.5}); }), "[SGD] momentum must lie in [0, 1], got 1.5");
   EXPECT_EQ(message_of([] { Adam({.beta_2 = 1.0}); }), "[Adam] beta_2 must lie in [0, 1), got 1");
-  EXPECT_EQ(message_of([] { Adam({.epsilon = std::nan("")}); }), "[Adam] epsilon must not be negative, got nan");
+  EXPECT_EQ(message_of([] { Adam({.epsilon = std::nan("")}); }), "[Adam] epsilon must be a finite number, got nan");
   EXPECT_EQ(message_of([] { RMSprop({.rho = -0.5}); }), "[RMSprop] rho must lie in [0, 1), got -0.5");
   EXPECT_EQ(message_of([] { Lion({.clipnorm = 0.0}); }), "[Lion] clipnorm must be positive, got 0");
   EXPECT_EQ(message_of([] { Lion({.clipnorm = 1.0, .clipvalue = 1.0}); }),
