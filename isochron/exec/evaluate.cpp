@@ -1,5 +1,6 @@
 #include "isochron/exec/evaluate.h"
 
+#include <atomic>
 #include <cstring>
 
 #include "isochron/exec/function.h"

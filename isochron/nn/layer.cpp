@@ -54,7 +54,6 @@ class Layer::BeforeBuild {
         if (!one.built_) copies_.emplace_back(const_cast<Layer*>(&one), one.clone());
       });
   }
-  const std::vector<Weight>& weights() const { return weights_; }
   void restore() {
     for (const auto& [layer, copy] : copies_)
       if (copy) layer->be_as(*copy);
