@@ -175,7 +175,7 @@ void RunAhead::note_completion(int64_t ns) { smooth(complete_ns_, ns); }
 
 bool RunAhead::consumer_may_help() const {
   if (!options_.user_code) return true;
-  if (stoppable_thread()) return false;
+  if (stoppable_thread() || !next_job_is_near()) return false;
   const int64_t part = part_ns_.load(std::memory_order_relaxed), rest = complete_ns_.load(std::memory_order_relaxed);
   return part > 0 && rest > 0 && part + rest < kHelpNs;
 }
@@ -258,7 +258,7 @@ bool RunAhead::next(Worker& worker, Element& out) {
   while (!(slot = take_ready())) {
     if (static_cast<int>(threads_.size()) < wanted_threads_)
       add_threads(wanted_threads_ - static_cast<int>(threads_.size()));
-    if (consumer_may_help() && next_job_is_near()) {
+    if (consumer_may_help()) {
       if (Job job = claim()) {
         ++active_;
         lock.unlock();

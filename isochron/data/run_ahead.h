@@ -2,8 +2,8 @@
 //
 // Slots stand in the order of delivery. Threads claim the oldest unclaimed part of a slot (a whole element, or some
 // rows of a batch), make it, and the consumer takes the front when it is ready. The consumer helps where parts are
-// cheap instead of sleeping, so the first batch needs no thread to wake, but only with the slot it waits for and the
-// one behind it. Slots go on behind the end of a pass with the next one.
+// cheap instead of sleeping, so the first batch needs no thread to wake; where user code makes them, only with the slot
+// it waits for and the one behind it. Slots go on behind the end of a pass with the next one.
 //
 // How many threads and slots: when the consumer waits although all threads are at work, there are too few of them, up
 // to the cores if they burn CPU (or would, if other processes left them any) and far beyond if they sleep or wait for a
