@@ -23,8 +23,7 @@ void need_sequence(const char* layer, const Shape& batch) {
 // Shapes without the batch axis.
 std::vector<Shape> examples_of(std::initializer_list<Tensor> batches) {
   std::vector<Shape> shapes;
-  for (const Tensor& batch : batches)
-    shapes.push_back(batch.rank() > 0 ? Shape(batch.shape().dims().subspan(1)) : Shape());
+  for (const Tensor& batch : batches) shapes.push_back(batch.rank() > 0 ? batch.shape().erase(0) : Shape());
   return shapes;
 }
 

@@ -1,34 +1,28 @@
 #include "isochron/nn/weight_rules.h"
 
-#include <cmath>
-
 #include "isochron/base/names.h"
 #include "isochron/nn/config.h"
 #include "isochron/ops/elementwise.h"
 #include "isochron/ops/reduce.h"
+#include "isochron/optim/checks.h"
 
 namespace isochron {
 namespace {
 constexpr double kEpsilon = 1e-7;
 Tensor norms(const Tensor& w, int64_t axis) { return norm(w, 2, {axis}, true); }
-
-void not_negative(const char* what, double value) {
-  if (!(value >= 0) || std::isinf(value))
-    fail<ValueError>(what, "takes a finite number that is not negative, got {}", value);
-}
 }  // namespace
 
 Regularizer l1(double factor) {
-  not_negative("l1", factor);
+  optim::require_not_negative("l1", "factor", factor);
   return {[=](const Tensor& w) { return factor * sum(abs(w)); }, named_recipe("l1", PenaltyOptions{.l1 = factor})};
 }
 Regularizer l2(double factor) {
-  not_negative("l2", factor);
+  optim::require_not_negative("l2", "factor", factor);
   return {[=](const Tensor& w) { return factor * sum(square(w)); }, named_recipe("l2", PenaltyOptions{.l2 = factor})};
 }
 Regularizer l1_l2(double l1_factor, double l2_factor) {
-  not_negative("l1_l2", l1_factor);
-  not_negative("l1_l2", l2_factor);
+  optim::require_not_negative("l1_l2", "l1", l1_factor);
+  optim::require_not_negative("l1_l2", "l2", l2_factor);
   return {[=](const Tensor& w) { return l1_factor * sum(abs(w)) + l2_factor * sum(square(w)); },
           named_recipe("l1_l2", PenaltyOptions{l1_factor, l2_factor})};
 }
@@ -47,7 +41,7 @@ Regularizer::Regularizer(const char* name) {
 }
 
 Constraint max_norm(double most, int64_t axis) {
-  not_negative("max_norm", most);
+  optim::require_not_negative("max_norm", "the largest norm", most);
   return {[=](const Tensor& w) {
             const Tensor n = norms(w, axis);
             return w * (clip(n, 0, most) / (n + kEpsilon));
@@ -62,8 +56,8 @@ Constraint unit_norm(int64_t axis) {
           named_recipe("unit_norm", NormOptions{.axis = axis})};
 }
 Constraint min_max_norm(double least, double most, double rate, int64_t axis) {
-  not_negative("min_max_norm", least);
-  not_negative("min_max_norm", most);
+  optim::require_not_negative("min_max_norm", "the least norm", least);
+  optim::require_not_negative("min_max_norm", "the largest norm", most);
   if (most < least) fail<ValueError>("min_max_norm", "the largest norm, {}, is below the least one, {}", most, least);
   return {[=](const Tensor& w) {
             const Tensor n = norms(w, axis);

@@ -65,10 +65,10 @@ TEST(WeightRules, NullMeansNone) {
 }
 
 TEST(Regularizers, FactorsAndNormsAreNumbersThatAreNotNegative) {
-  EXPECT_ERROR(l2(-1), ValueError, "[l2] takes a finite number that is not negative, got -1");
-  EXPECT_ERROR(l1(NAN), ValueError, "[l1] takes a finite number");
-  EXPECT_ERROR(l1_l2(0.1, INFINITY), ValueError, "[l1_l2] takes a finite number");
-  EXPECT_ERROR(max_norm(-1), ValueError, "[max_norm] takes a finite number");
+  EXPECT_ERROR(l2(-1), ValueError, "[l2] factor must not be negative, got -1");
+  EXPECT_ERROR(l1(NAN), ValueError, "[l1] factor must be a finite number, got nan");
+  EXPECT_ERROR(l1_l2(0.1, INFINITY), ValueError, "[l1_l2] l2 must be a finite number, got inf");
+  EXPECT_ERROR(max_norm(-1), ValueError, "[max_norm] the largest norm must not be negative, got -1");
   EXPECT_ERROR(min_max_norm(2, 1), ValueError, "the largest norm, 1, is below the least one, 2");
 }
 
